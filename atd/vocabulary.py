@@ -1,0 +1,77 @@
+"""The words a model knows: ids, counts, and what to do with a word it does not know."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from atd.errors import AtdError
+
+UNK, BOS, NUM = "<unk>", "<s>", "<#>"
+SPECIALS = (UNK, BOS, NUM)
+UNK_ID, BOS_ID, NUM_ID = range(3)
+
+
+class Vocabulary:
+    """Words and their counts. Ids 0, 1, 2 are `<unk>`, `<s>` (text start, padding) and `<#>` (any number)."""
+
+    def __init__(self, words: Sequence[str], counts: Sequence[int] | np.ndarray):
+        if tuple(words[:3]) != SPECIALS:
+            raise AtdError(f"a vocabulary starts with {' '.join(SPECIALS)}, got {' '.join(words[:3])!r}")
+        if len(words) != len(counts):
+            raise AtdError(f"a vocabulary of {len(words)} words needs as many counts, got {len(counts)}")
+        self.words = list(words)
+        self.counts = np.asarray(counts, dtype=np.int64)
+        self.index = {word: i for i, word in enumerate(self.words)}
+        if len(self.index) != len(self.words):
+            raise AtdError("a vocabulary holds every word once")
+
+    @classmethod
+    def from_counts(
+        cls, counts: Mapping[str, int], min_count: int = 1, max_size: int | None = None
+    ) -> Vocabulary:
+        """The words seen at least `min_count` times, most frequent first, at most `max_size` with specials."""
+        kept = [(w, int(c)) for w, c in counts.items() if c >= min_count and w not in SPECIALS]
+        kept.sort(key=lambda item: (-item[1], item[0]))
+        if max_size is not None:
+            kept = kept[: max(0, max_size - len(SPECIALS))]
+        unknown = sum(counts.values()) - counts.get(NUM, 0) - counts.get(BOS, 0) - sum(c for _, c in kept)
+        special = [int(unknown), int(counts.get(BOS, 0)), int(counts.get(NUM, 0))]
+        return cls([*SPECIALS, *(w for w, _ in kept)], special + [c for _, c in kept])
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __contains__(self, word: str) -> bool:
+        return word in self.index
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Vocabulary) and self.words == other.words
+
+    def encode(self, tokens: Iterable[str]) -> np.ndarray:
+        """Ids of `tokens` as int64; unknown words become `<unk>`."""
+        return np.fromiter((self.index.get(t, UNK_ID) for t in tokens), dtype=np.int64)
+
+    def decode(self, ids: Iterable[int]) -> list[str]:
+        return [self.words[int(i)] for i in ids]
+
+    def id(self, word: str) -> int:
+        """The id of a word the user named; an unknown one is an error that offers near spellings."""
+        if word in self.index:
+            return self.index[word]
+        near = self.nearest_spelling(word)
+        hint = f"; did you mean {', '.join(near)}?" if near else ""
+        raise AtdError(f"the word {word!r} is not in the vocabulary of {len(self)} words{hint}")
+
+    def nearest_spelling(self, word: str, n: int = 3) -> list[str]:
+        return difflib.get_close_matches(word, self.words[len(SPECIALS) :], n=n, cutoff=0.6)
+
+    def state(self) -> dict[str, list]:
+        """Plain lists, so that a checkpoint holding them loads with `weights_only`."""
+        return {"words": self.words, "counts": self.counts.tolist()}
+
+    @classmethod
+    def from_state(cls, state: Mapping[str, list]) -> Vocabulary:
+        return cls(state["words"], state["counts"])

@@ -1,0 +1,22 @@
+"""Shared fixtures. Tests on the real corpora run when ATD_DATA names their folder, and say so when skipped."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # several test processes share few cores
+
+import pytest  # noqa: E402
+import torch  # noqa: E402
+
+torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """The folder of real corpora, or a skip that says how to provide it."""
+    folder = os.environ.get("ATD_DATA")
+    if not folder or not Path(folder).is_dir():
+        pytest.skip("set ATD_DATA to a folder of real corpora to run this test")
+    return Path(folder)
