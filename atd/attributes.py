@@ -1,0 +1,60 @@
+"""The attribute lookup table: one vector per attribute, `x = act(L[a])` (section 2.5 of the paper).
+
+B batch, A attributes, D attribute dim, M attributes per text (1, or several that add up).
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+ACTIVATIONS = {"relu": torch.relu, "identity": lambda x: x}
+
+
+class AttributeTable(nn.Module):
+    """`L` (A×D) and the optional non-linearity that keeps x sparse and positive.
+
+    Several attributes of one text (ids of shape B×M) add up before the non-linearity, so that an unseen
+    combination of seen attributes has a vector too.
+    """
+
+    def __init__(self, A: int, D: int, activation: str = "relu", sparse: bool = False):
+        super().__init__()
+        if activation not in ACTIVATIONS:
+            raise ValueError(f"activation is one of {', '.join(ACTIVATIONS)}, not {activation!r}")
+        self.activation = activation
+        self.sparse = sparse  # row-sparse gradients: a step costs the rows it touches, not A
+        self.L = nn.Parameter(torch.empty(A, D))
+        self.reset()
+
+    def reset(self) -> None:
+        """Random start. Half the entries are positive, so a rectified x begins half sparse."""
+        nn.init.normal_(self.L)
+
+    @torch.no_grad()
+    def start_at(self, x_AD: Tensor) -> None:
+        """Start from given vectors, such as the average of each text's words (`average_words`)."""
+        if x_AD.shape != self.L.shape:
+            raise ValueError(f"the table is {tuple(self.L.shape)}, the start {tuple(x_AD.shape)}")
+        self.L.copy_(x_AD)
+
+    def act(self, x: Tensor) -> Tensor:
+        return ACTIVATIONS[self.activation](x)
+
+    def forward(self, attribute: Tensor) -> Tensor:
+        """Ids (B or B×M, integers) or ready vectors (B×D, floats) to x_BD."""
+        if attribute.is_floating_point():
+            return attribute
+        x = functional.embedding(attribute, self.L, sparse=self.sparse)
+        return self.act(x.sum(1) if attribute.dim() == 2 else x)
+
+    def vectors(self) -> Tensor:
+        """Every attribute's x (A×D)."""
+        return self.act(self.L)
+
+
+def average_words(vectors_VK: Tensor, tokens: Tensor, offsets: Tensor) -> Tensor:
+    """The mean word vector of each text (A×K). `offsets` (A+1) bounds the texts in the flat `tokens`."""
+    starts, end = offsets[:-1].long(), int(offsets[-1])
+    return functional.embedding_bag(tokens[:end].long(), vectors_VK, starts, mode="mean")

@@ -1,0 +1,221 @@
+"""Next-word models: log-bilinear (section 2.1), multiplicative (2.3), with unshared vocabularies (2.4).
+
+B batch, N context size, K word dim, D attribute dim, F factors, V vocabulary, A attributes, H hidden (K or F).
+Every model is a hidden vector and an output layer: `logits_BV = h_BH W_VHᵀ + b_V`. That is all the softmax,
+the sampler, inference and generation need to know.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from atd.attributes import AttributeTable
+from atd.softmax import Noise, exact_nll, sampled_nll
+from atd.tensor import FactoredTensor
+
+
+class NextWordModel(nn.Module):
+    """What all next-word models share. Subclasses give `hidden` and `output`."""
+
+    C: nn.Parameter
+    b: nn.Parameter
+
+    def hidden(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
+        raise NotImplementedError
+
+    def output(self, language: int = 0) -> tuple[Tensor, Tensor]:
+        """The output layer (W_VH, b_V)."""
+        raise NotImplementedError
+
+    def embeddings(self, x_D: Tensor | None = None) -> Tensor:
+        """Word vectors (V×K), under attribute vector x when given."""
+        raise NotImplementedError
+
+    def logits(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
+        W, b = self.output(language)
+        return functional.linear(self.hidden(context_BN, attribute, language), W, b)
+
+    def nll(
+        self,
+        context_BN: Tensor,
+        target_B: Tensor,
+        attribute: Tensor | None = None,
+        language: int = 0,
+        reduction: str = "mean",
+    ) -> Tensor:
+        """Exact negative log-likelihood −log P(w_n | w_1:n−1, x) in nats."""
+        W, b = self.output(language)
+        return exact_nll(self.hidden(context_BN, attribute, language), W, b, target_B, reduction)
+
+    def sampled_nll(
+        self,
+        context_BN: Tensor,
+        target_B: Tensor,
+        noise: Noise,
+        samples: int,
+        generator: torch.Generator,
+        attribute: Tensor | None = None,
+        language: int = 0,
+    ) -> Tensor:
+        """A cheap estimate for training: the softmax over the target and `samples` shared noise words."""
+        W, b = self.output(language)
+        h_BH = self.hidden(context_BN, attribute, language)
+        return sampled_nll(h_BH, W, b, target_B, noise, samples, generator)
+
+    def start_bias(self, counts_V: Tensor) -> None:
+        """Start b at the unigram log-probabilities, so that training need not learn word frequency."""
+        p = (counts_V.double() + 1).to(self.b.device)
+        with torch.no_grad():
+            self.b.copy_((p / p.sum()).log())
+
+
+def predict(r_BNK: Tensor, C: Tensor) -> Tensor:
+    """r̂ = Σᵢ C⁽ⁱ⁾ r_{wᵢ} (eqs. 1 and 4), as one product over the concatenated context."""
+    B, N, K = r_BNK.shape
+    return r_BNK.reshape(B, N * K) @ C.transpose(1, 2).reshape(N * K, K)
+
+
+class LogBilinearLM(NextWordModel):
+    """The log-bilinear model of Mnih and Hinton: r̂ = Σ C⁽ⁱ⁾ r_{wᵢ}, logits = R r̂ + b. Ignores attributes."""
+
+    def __init__(self, V: int, K: int, N: int):
+        super().__init__()
+        self.R = nn.Parameter(torch.empty(V, K))
+        self.C = nn.Parameter(torch.empty(N, K, K))
+        self.b = nn.Parameter(torch.zeros(V))
+        nn.init.normal_(self.R, std=K**-0.5)
+        start_contexts(self.C)
+
+    def hidden(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
+        return predict(functional.embedding(context_BN, self.R), self.C)
+
+    def output(self, language: int = 0) -> tuple[Tensor, Tensor]:
+        return self.R, self.b
+
+    def embeddings(self, x_D: Tensor | None = None) -> Tensor:
+        return self.R
+
+    @torch.no_grad()
+    def start_at(self, vectors_VK: Tensor) -> None:
+        self.R.copy_(vectors_VK)
+
+
+class MultiplicativeLM(FactoredTensor, NextWordModel):
+    """The paper's model: f = (W_fk r̂) ∘ (W_fd x), logits = W_fvᵀ f + b (eqs. 4–6).
+
+    The folded E is never built in a step: context words are gathered as F-vectors and pushed through W_fk.
+    `additive` adds the path r̂ += M x that the paper leaves out. `dropout` acts on the gate.
+    """
+
+    def __init__(
+        self,
+        V: int,
+        K: int,
+        D: int,
+        F: int,
+        N: int,
+        A: int,
+        activation: str = "relu",
+        gate_bias: float = 0.0,
+        dropout: float = 0.0,
+        additive: bool = False,
+        sparse: bool = False,
+    ):
+        super().__init__(V, K, D, F, gate_bias)
+        self.C = nn.Parameter(torch.empty(N, K, K))
+        self.b = nn.Parameter(torch.zeros(V))
+        self.attributes = AttributeTable(A, D, activation, sparse)
+        self.M = nn.Parameter(torch.zeros(K, D)) if additive else None
+        self.dropout = dropout
+        start_contexts(self.C)
+
+    @property
+    def L(self) -> nn.Parameter:
+        return self.attributes.L
+
+    def context(self, context_BN: Tensor) -> Tensor:
+        """W_fk r̂ before the gate (B×F): all of the model that does not depend on x."""
+        E_BNK = functional.embedding(context_BN, self.W_fv) @ self.W_fk
+        return predict(E_BNK, self.C) @ self.W_fk.T
+
+    def hidden(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
+        """f_BF (eq. 5). With no attribute the gate is left out: the unconditioned model."""
+        r_BF = self.context(context_BN)
+        if attribute is None:
+            return r_BF
+        x_BD = self.attributes(attribute)
+        if self.M is not None:
+            r_BF = r_BF + (x_BD @ self.M.T) @ self.W_fk.T
+        return r_BF * functional.dropout(self.gate(x_BD), self.dropout, self.training)
+
+    def output(self, language: int = 0) -> tuple[Tensor, Tensor]:
+        return self.W_fv, self.b
+
+    def embeddings(self, x_D: Tensor | None = None) -> Tensor:
+        return self.unconditional() if x_D is None else self.conditional(x_D)
+
+
+class UnsharedLM(MultiplicativeLM):
+    """Words belong to one language each: `W_fv[l]` (V_l×F) and `b[l]` are slices of one table (eq. 7).
+
+    Word ids are local to their language; a batch holds one language, which is also its attribute.
+    """
+
+    def __init__(self, sizes: Sequence[int], K: int, D: int, F: int, N: int, A: int, **options):
+        super().__init__(sum(sizes), K, D, F, N, A, **options)
+        self.bounds = [0]
+        for size in sizes:
+            self.bounds.append(self.bounds[-1] + size)
+
+    def words(self, language: int) -> slice:
+        """Rows of `W_fv` and `b` that belong to the language."""
+        return slice(self.bounds[language], self.bounds[language + 1])
+
+    def hidden(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
+        return super().hidden(context_BN + self.bounds[language], attribute)
+
+    def output(self, language: int = 0) -> tuple[Tensor, Tensor]:
+        rows = self.words(language)
+        return self.W_fv[rows], self.b[rows]
+
+
+class TensorLM(NextWordModel):
+    """The unfactored tensor, a reference for small vocabularies: logits = T_x r̂ + b, T_x = Σᵢ xᵢ T⁽ⁱ⁾.
+
+    The fold E is not a function of T, so context words have their own R (V×K).
+    """
+
+    def __init__(self, V: int, K: int, D: int, N: int, A: int, activation: str = "relu"):
+        super().__init__()
+        self.T = nn.Parameter(torch.randn(V, K, D) / (K * D) ** 0.5)
+        self.R = nn.Parameter(torch.randn(V, K) * K**-0.5)
+        self.C = nn.Parameter(torch.empty(N, K, K))
+        self.b = nn.Parameter(torch.zeros(V))
+        self.attributes = AttributeTable(A, D, activation)
+        start_contexts(self.C)
+
+    @property
+    def L(self) -> nn.Parameter:
+        return self.attributes.L
+
+    def hidden(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
+        """r̂ ⊗ x flattened (B×KD), so that the output layer is T flattened likewise."""
+        if attribute is None:
+            raise ValueError("the unfactored tensor has no unconditioned form: give an attribute")
+        r_BK = predict(functional.embedding(context_BN, self.R), self.C)
+        return (r_BK[:, :, None] * self.attributes(attribute)[:, None, :]).flatten(1)
+
+    def output(self, language: int = 0) -> tuple[Tensor, Tensor]:
+        return self.T.flatten(1), self.b
+
+    def embeddings(self, x_D: Tensor | None = None) -> Tensor:
+        return self.R if x_D is None else self.T @ x_D
+
+
+def start_contexts(C: Tensor) -> None:
+    """0.01·N(0,1), the start used in the first author's code for the image-gated sibling of this model."""
+    nn.init.normal_(C, std=0.01)

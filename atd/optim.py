@@ -1,0 +1,115 @@
+"""Optimisers: the paper's SGD, and row-wise AdaGrad for large tables.
+
+The paper trains with "an exponential learning rate decay and linear (per epoch) increase in momentum".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+from torch.optim.lr_scheduler import LRScheduler
+
+
+class PaperSGD(Optimizer):
+    """Δ ← pΔ − (1−p)·η·(g + λθ), θ ← θ + Δ. The factor (1−p) keeps the step size when momentum p rises."""
+
+    def __init__(self, params: Iterable, lr: float, momentum: float = 0.5, weight_decay: float = 0.0):
+        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            p, eta = group["momentum"], group["lr"]
+            params = [theta for theta in group["params"] if theta.grad is not None]
+            if not params:
+                continue
+            for theta in params:
+                if "delta" not in self.state[theta]:
+                    self.state[theta]["delta"] = torch.zeros_like(theta)
+            deltas = [self.state[theta]["delta"] for theta in params]
+            grads = [theta.grad.to_dense() if theta.grad.is_sparse else theta.grad for theta in params]
+            if group["weight_decay"]:
+                grads = torch._foreach_add(grads, params, alpha=group["weight_decay"])
+            torch._foreach_mul_(deltas, p)
+            torch._foreach_add_(deltas, grads, alpha=-(1 - p) * eta)
+            torch._foreach_add_(params, deltas)
+        return loss
+
+
+class PaperSchedule(LRScheduler):
+    """Once per epoch e: η = η₀·decayᵉ, and p rises linearly from p_i to p_f over the first T epochs."""
+
+    def __init__(self, optimizer: Optimizer, decay: float, p_i: float, p_f: float, T: int):
+        self.decay, self.p_i, self.p_f, self.T = decay, p_i, p_f, T
+        super().__init__(optimizer)
+
+    def momentum(self, epoch: int) -> float:
+        return self.p_i + (self.p_f - self.p_i) * min(epoch / self.T, 1.0)
+
+    def get_lr(self) -> list[float]:
+        for group in self.optimizer.param_groups:
+            group["momentum"] = self.momentum(self.last_epoch)
+        return [base * self.decay**self.last_epoch for base in self.base_lrs]
+
+
+class RowAdaGrad(Optimizer):
+    """AdaGrad with one accumulator per row of a table: θ_r ← θ_r − η·g_r / (√Σ mean(g_r²) + ε).
+
+    Sparse gradients touch only their own rows, so a step on a table of a million rows costs what it uses.
+    """
+
+    def __init__(self, params: Iterable, lr: float = 0.05, eps: float = 1e-8, weight_decay: float = 0.0):
+        super().__init__(params, {"lr": lr, "eps": eps, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for theta in group["params"]:
+                if theta.grad is not None:
+                    self._update(theta, group)
+        return loss
+
+    def _update(self, theta: torch.Tensor, group: dict) -> None:
+        state = self.state[theta]
+        if "sum" not in state:
+            state["sum"] = theta.new_zeros(len(theta))
+        sums, g = state["sum"], theta.grad
+        if g.is_sparse:
+            g = g.coalesce()
+            rows, g = g.indices()[0], g.values()
+            g = g + group["weight_decay"] * theta[rows] if group["weight_decay"] else g
+            sums.index_add_(0, rows, row_mean_square(g))
+            theta.index_add_(0, rows, scaled(g, sums[rows], group["eps"]), alpha=-group["lr"])
+        else:
+            g = g + group["weight_decay"] * theta if group["weight_decay"] else g
+            sums.add_(row_mean_square(g))
+            theta.add_(scaled(g, sums, group["eps"]), alpha=-group["lr"])
+
+
+def row_mean_square(g: torch.Tensor) -> torch.Tensor:
+    return g.square().flatten(1).mean(1) if g.dim() > 1 else g.square()
+
+
+def scaled(g: torch.Tensor, sums: torch.Tensor, eps: float) -> torch.Tensor:
+    return g / (sums.sqrt() + eps).view(-1, *[1] * (g.dim() - 1))
+
+
+def parameter_groups(model: nn.Module, decay_words: float = 0.0, decay_contexts: float = 0.0) -> list[dict]:
+    """Two groups, so that context matrices can decay less than words and attributes; b never decays."""
+    words, contexts, plain = [], [], []
+    for name, parameter in model.named_parameters():
+        last = name.rsplit(".", 1)[-1]
+        (plain if last == "b" else contexts if last in ("C", "M") else words).append(parameter)
+    groups = [(words, decay_words), (contexts, decay_contexts), (plain, 0.0)]
+    return [{"params": params, "weight_decay": decay} for params, decay in groups if params]
