@@ -1,0 +1,46 @@
+"""The one entry: `python run.py --help` lists the groups and some examples."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach main() below, which explains them in one line
+CONF = Path(__file__).parent / "conf"
+
+
+def job(cfg):
+    from hydra.core.hydra_config import HydraConfig
+
+    from tasks.job import run
+
+    return run(cfg, Path(HydraConfig.get().runtime.output_dir))
+
+
+def main() -> int:
+    import hydra
+
+    from atd.errors import AtdError
+    from tasks.check import explain
+    from tasks.job import resume_arguments
+
+    try:
+        sys.argv[1:] = resume_arguments(sys.argv[1:])
+        hydra.main(version_base="1.3", config_path="conf", config_name="config")(job)()
+    except AtdError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        print("interrupted; `python run.py resume=<run folder>` continues it", file=sys.stderr)
+        return 130
+    except Exception as error:
+        if (line := explain(error, CONF)) is None:
+            raise
+        print(f"error: {line}", file=sys.stderr)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""The LightningModule for next-word models: train on a sampled or exact softmax, validate on the exact one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+
+import lightning
+import torch
+from torchmetrics import Metric
+
+from atd.lm import NextWordModel
+from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, parameter_groups
+from atd.softmax import Noise
+from atd.vocabulary import Vocabulary
+
+OPTIMISERS = ("adam", "sgd", "adagrad")
+
+
+@dataclass(frozen=True)
+class Optim:
+    """conf/optim as a type: what the optimiser, its schedule and the training loss need."""
+
+    name: str
+    lr: float
+    lr_decay: float = 1.0
+    decay_words: float = 0.0
+    decay_contexts: float = 0.0
+    samples: int = 0  # noise words; 0 = exact softmax
+    p_i: float = 0.5
+    p_f: float = 0.9
+    T: int = 20
+
+
+class Perplexity(Metric):
+    """exp of the mean exact negative log-likelihood, summed over batches and processes.
+
+    torchmetrics' own needs all B×V logits at once, which the chunked softmax exists to avoid.
+    """
+
+    full_state_update = False
+    higher_is_better = False
+    nll: torch.Tensor
+    words: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_state("nll", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
+        self.add_state("words", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
+
+    def update(self, nll_B: torch.Tensor) -> None:
+        self.nll += nll_B.detach().double().sum()
+        self.words += nll_B.numel()
+
+    def compute(self) -> torch.Tensor:
+        return (self.nll / self.words).exp()
+
+
+class LanguageModel(lightning.LightningModule):
+    """A next-word model, its vocabulary (one per language when unshared) and the names of its attributes."""
+
+    def __init__(
+        self,
+        model: NextWordModel,
+        vocabularies: Sequence[Vocabulary],
+        attributes: Sequence[str],
+        optim: Optim,
+        config: dict,
+        seed: int = 0,
+    ):
+        super().__init__()
+        self.model = model
+        self.vocabularies = list(vocabularies)
+        self.attribute_names = list(attributes)
+        self.optim = optim
+        self.config = config  # conf/model as plain values: a checkpoint rebuilds the model from it
+        self.seed = seed
+        self.noise = torch.nn.ModuleList(Noise(v.counts) for v in vocabularies)
+        self.perplexity = Perplexity()
+
+    def on_train_batch_start(self, batch, batch_idx: int) -> None:
+        # Noise words and dropout are a function of seed and step alone: a resumed run draws the same ones.
+        torch.manual_seed((self.seed * 1_000_003 + self.global_step) * 1024 + self.global_rank)
+
+    def training_step(self, batch, batch_idx: int) -> torch.Tensor:
+        context, target, attribute, *rest = batch
+        language = int(rest[0]) if rest else 0
+        if self.optim.samples:
+            loss = self.model.sampled_nll(
+                context,
+                target,
+                self.noise[language],
+                self.optim.samples,
+                torch.default_generator,
+                attribute,
+                language,
+            )
+        else:
+            loss = self.model.nll(context, target, attribute, language)
+        if self.global_step % self.trainer.log_every_n_steps == 0:
+            self.log("train/loss", loss)
+        return loss
+
+    def validation_step(self, batch, batch_idx: int) -> None:
+        self.perplexity.update(self.nll(batch))
+        self.log("val/perplexity", self.perplexity, on_epoch=True, on_step=False)
+
+    def nll(self, batch) -> torch.Tensor:
+        """Exact negative log-likelihood of every word of a batch."""
+        context, target, attribute, *rest = batch
+        language = int(rest[0]) if rest else 0
+        return self.model.nll(context, target, attribute, language, reduction="none")
+
+    def configure_optimizers(self):
+        o = self.optim
+        groups = parameter_groups(self.model, o.decay_words, o.decay_contexts)
+        if o.name == "sgd":
+            optimiser: torch.optim.Optimizer = PaperSGD(groups, lr=o.lr, momentum=o.p_i)
+            schedule: torch.optim.lr_scheduler.LRScheduler = PaperSchedule(
+                optimiser, o.lr_decay, o.p_i, o.p_f, o.T
+            )
+            return [optimiser], [schedule]
+        if o.name == "adagrad":
+            optimiser = RowAdaGrad(groups, lr=o.lr)
+        else:
+            optimiser = torch.optim.Adam(groups, lr=o.lr, fused=True)
+        schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, o.lr_decay)
+        return [optimiser], [schedule]
+
+    def on_save_checkpoint(self, checkpoint: dict) -> None:
+        """All a later user needs to rebuild the model from this one file, as plain values."""
+        checkpoint["atd"] = {
+            "format": 1,
+            "model": self.config,
+            "vocabularies": [v.state() for v in self.vocabularies],
+            "attributes": self.attribute_names,
+            "optim": asdict(self.optim),
+        }

@@ -1,0 +1,69 @@
+"""What a task hands back: rows of metrics, and the tables, figures and texts of its report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MatplotlibFigure
+
+
+@dataclass
+class Table:
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence]
+    note: str = ""
+
+
+@dataclass
+class Figure:
+    name: str  # file name without ending
+    figure: MatplotlibFigure
+    caption: str
+
+
+@dataclass
+class Text:
+    """Paragraphs; `samples` are (label, text) pairs of corpus or generated text, always shown escaped."""
+
+    title: str
+    paragraphs: Sequence[str] = ()
+    samples: Sequence[tuple[str, str]] = ()
+
+
+@dataclass
+class Result:
+    """`rows[row][metric]` are numbers; `primary` names the one that a sweep optimises, as "row/metric"."""
+
+    task: str
+    primary: str
+    rows: dict[str, dict[str, float]]
+    lower_is_better: bool = False
+    paper: dict[str, dict[str, float]] = field(default_factory=dict)  # the paper's numbers, same metric names
+    sections: list[Table | Figure | Text] = field(default_factory=list)
+
+    @property
+    def value(self) -> float:
+        row, metric = self.primary.split("/", 1)
+        return float(self.rows[row][metric])
+
+    def table(self, title: str, header: Sequence[str], rows: Sequence[Sequence], note: str = "") -> None:
+        self.sections.append(Table(title, header, rows, note))
+
+    def figure(self, name: str, figure: MatplotlibFigure, caption: str) -> None:
+        self.sections.append(Figure(name, figure, caption))
+
+    def text(
+        self, title: str, paragraphs: Sequence[str] = (), samples: Sequence[tuple[str, str]] = ()
+    ) -> None:
+        self.sections.append(Text(title, paragraphs, samples))
+
+    def score_table(self) -> Table:
+        """All rows and metrics, the paper's rows below ours."""
+        metrics = list(dict.fromkeys(m for row in [*self.rows.values(), *self.paper.values()] for m in row))
+        body = [[name, *(row.get(m) for m in metrics)] for name, row in self.rows.items()]
+        body += [[f"paper: {name}", *(row.get(m) for m in metrics)] for name, row in self.paper.items()]
+        return Table("Results", ["", *metrics], body)

@@ -1,0 +1,133 @@
+"""One function that fits any LightningModule of ours: trainer, checkpoints, early stopping, resume."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import lightning
+import torch
+from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
+
+from tasks.report import write_atomically
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+
+class History(Callback):
+    """The learning curve, kept in the checkpoint so that a resumed run draws the whole of it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.epochs: list[dict[str, float]] = []
+        self.since = time.monotonic()
+
+    def on_train_epoch_start(self, trainer, module) -> None:
+        self.since = time.monotonic()
+
+    def on_train_epoch_end(self, trainer, module) -> None:
+        metrics = {k: float(v) for k, v in trainer.callback_metrics.items()}
+        self.epochs.append({"epoch": trainer.current_epoch, **metrics})
+        if trainer.is_global_zero:
+            shown = "  ".join(f"{k} {v:.4g}" for k, v in sorted(metrics.items()))
+            print(f"{self.name} epoch {trainer.current_epoch}: {shown}  ({time.monotonic() - self.since:.1f} s)")
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"epochs": self.epochs}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.epochs = state["epochs"]
+
+
+def fit(
+    module: lightning.LightningModule,
+    data: lightning.LightningDataModule,
+    cfg: DictConfig,
+    out: Path,
+    name: str,
+    monitor: str = "val/perplexity",
+    mode: str = "min",
+    callbacks: tuple[Callback, ...] = (),
+) -> list[dict[str, float]]:
+    """Fit and leave the best weights in `module`; returns the learning curve, one dict per epoch.
+
+    Checkpoints go to out/checkpoints/<name>. When the run is a resumed one, training continues from the last
+    of them; a model whose training had ended is only loaded.
+    """
+    folder = out / "checkpoints" / name
+    finished = folder / "finished.json"
+    if cfg.resume and finished.exists():
+        load_weights(module, folder / "best.ckpt")
+        return json.loads(finished.read_text())
+    history = History(name)
+    best = ModelCheckpoint(
+        folder, filename="best", monitor=monitor, mode=mode, enable_version_counter=False, save_on_train_epoch_end=False
+    )
+    steps = cfg.trainer.checkpoint_every
+    last = ModelCheckpoint(folder, filename="last", every_n_train_steps=steps, enable_version_counter=False)
+    stopping = EarlyStopping(monitor, mode=mode, patience=cfg.trainer.patience)
+    bar = [RichProgressBar()] if sys.stderr.isatty() else []
+    trainer = build_trainer(cfg, out, name, [history, stopping, best, last, *bar, *callbacks])
+    resumable = folder / "last.ckpt"
+    trainer.fit(
+        module, data, ckpt_path=resumable if cfg.resume and resumable.exists() else None, weights_only=True
+    )
+    if trainer.is_global_zero:
+        write_atomically(finished, json.dumps(history.epochs, indent=1))
+    load_weights(module, folder / "best.ckpt")
+    return history.epochs
+
+
+def build_trainer(cfg: DictConfig, out: Path, name: str, callbacks: list[Callback]) -> lightning.Trainer:
+    quieten()
+    t = cfg.trainer
+    return lightning.Trainer(
+        accelerator=t.accelerator,
+        devices=t.devices,
+        strategy=t.strategy,
+        precision=t.precision,
+        max_epochs=t.max_epochs,
+        accumulate_grad_batches=t.accumulate,
+        callbacks=callbacks,
+        logger=build_logger(cfg, out, name),
+        default_root_dir=out,
+        enable_progress_bar=any(isinstance(c, RichProgressBar) for c in callbacks),
+        enable_model_summary=False,
+        use_distributed_sampler=False,  # our loaders divide themselves
+        num_sanity_val_steps=0,  # would move the loader and the metric before a resumed epoch
+        log_every_n_steps=20,
+    )
+
+
+def build_logger(cfg: DictConfig, out: Path, name: str):
+    """conf/logger: csv, tensorboard, wandb or none."""
+    from lightning.pytorch import loggers
+
+    kind = cfg.logger.name
+    if kind == "csv":
+        return loggers.CSVLogger(out, name="csv", version=name)
+    if kind == "tensorboard":
+        return loggers.TensorBoardLogger(out, name="tensorboard", version=name)
+    if kind == "wandb":
+        from tasks.wandb_run import wandb_logger
+
+        return wandb_logger(cfg, out)
+    return False
+
+
+def load_weights(module: lightning.LightningModule, path: Path) -> None:
+    module.load_state_dict(torch.load(path, map_location="cpu", weights_only=True)["state_dict"])
+
+
+def quieten() -> None:
+    """Lightning's advice for other set-ups (workers, tips, hardware) would bury what a user needs to read."""
+    for logger in ("lightning.pytorch", "lightning.fabric", "lightning.pytorch.utilities.rank_zero"):
+        logging.getLogger(logger).setLevel(logging.ERROR)
+    warnings.filterwarnings("ignore", module="lightning")
+    warnings.filterwarnings("ignore", message=".*(does not have many workers|Checkpoint directory|is smaller than).*")
