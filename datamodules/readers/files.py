@@ -1,0 +1,215 @@
+"""Raw files as they come: plain or gzip, in a folder or inside a zip or tar, read whole and checked.
+
+Every reader goes through `Place`, so that a missing, empty, damaged or badly encoded file gives the same one
+line that names the file, the line and the fix. Archives are read in place; nothing is ever unpacked to a name
+that the archive chose.
+"""
+
+from __future__ import annotations
+
+import gzip
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from atd.errors import AtdError
+
+LIMIT = 2**31 - 1  # bytes of one unpacked file: 32-bit Arrow offsets, and the end of any decompression bomb
+ARCHIVES = (".zip", ".tgz", ".tar.gz", ".tar")
+DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, zipfile.BadZipFile, tarfile.TarError, NotImplementedError)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A file on disk or, with `member`, a file inside an archive on disk."""
+
+    path: Path
+    member: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.member}" if self.member else str(self.path)
+
+    @property
+    def name(self) -> str:
+        """File name without folders and without .gz."""
+        return PurePosixPath(self.member or self.path.name).name.removesuffix(".gz")
+
+    def error(self, problem: str, line: int | None = None) -> AtdError:
+        where = f"{self} line {line}" if line else str(self)
+        return AtdError(f"{where}: {problem}")
+
+    def read(self) -> bytes:
+        """All bytes, decompressed; refuses empty and damaged files."""
+        with self._guard():
+            if self.member:
+                data = next((data for place, data in members(self.path, self.member)), None)
+                if data is None:
+                    raise self.error("no such file in the archive; fetch the archive again")
+            else:
+                with open(self.path, "rb") as raw:
+                    data = _read(_gunzip(raw), self)
+        return data
+
+    def text(self) -> str:
+        """The whole file as UTF-8 with \\n line ends; bad bytes are an error that names their line."""
+        return decode(self.read(), self).replace("\r\n", "\n")
+
+    def lines(self) -> pa.StringArray:
+        """One Arrow string per \\n-ended line, built without a Python object per line.
+
+        Only \\n (or \\r\\n) ends a line: parallel corpora hold U+0085 and U+2028 inside sentences.
+        """
+        data = self.text().encode()
+        if not data.endswith(b"\n"):
+            data += b"\n"
+        ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
+        offsets = np.zeros(len(ends) + 1, np.int32)
+        offsets[1:] = ends - np.arange(len(ends))  # where line i ends once the i line ends before it are gone
+        joined = data.replace(b"\n", b"")
+        return pa.StringArray.from_buffers(len(ends), pa.py_buffer(offsets), pa.py_buffer(joined))
+
+    def fields(self, columns: list[str], header: bool) -> pa.Table:
+        """Tab-separated columns, all strings, no quoting; `header` says whether the first line names them."""
+        lines = self.lines()
+        if header:
+            names = lines[0].as_py().split("\t")
+            absent = [c for c in columns if c not in names]
+            if absent:
+                raise self.error(f"no column {absent[0]!r} among {names}; the header must name {columns}", 1)
+        else:
+            names = columns
+        parts = pc.split_pattern(lines[int(header) :], "\t")
+        wrong = np.flatnonzero(pc.list_value_length(parts).to_numpy() != len(names))
+        if len(wrong):
+            line, found = int(wrong[0]) + 1 + header, len(parts[int(wrong[0])])
+            raise self.error(
+                f"{found} fields between tabs instead of {len(names)} ({', '.join(names)})", line
+            )
+        return pa.table({c: pc.list_element(parts, names.index(c)) for c in columns})
+
+    @contextmanager
+    def _guard(self) -> Iterator[None]:
+        try:
+            yield
+        except DAMAGE as e:
+            what = str(e) or type(e).__name__
+            raise self.error(f"the file is damaged ({what}); delete it and fetch it again") from e
+        except OSError as e:
+            raise self.error(f"cannot be read ({e.strerror or e})") from e
+
+
+def decode(data: bytes, place: Place) -> str:
+    """UTF-8 text without its byte-order mark."""
+    try:
+        return data.decode().removeprefix("\ufeff")
+    except UnicodeDecodeError as e:
+        line = data.count(b"\n", 0, e.start) + 1
+        problem = f"byte 0x{data[e.start]:02x} is not UTF-8; convert the file (iconv -t utf-8)"
+        raise place.error(problem, line) from e
+
+
+def find(*candidates: Path | Place) -> Place | None:
+    """The first candidate that exists: a path (plain, else with .gz) or a member of an archive."""
+    for candidate in candidates:
+        if isinstance(candidate, Place):
+            if candidate.path.is_file():
+                return candidate
+        elif candidate.is_file():
+            return Place(candidate)
+        elif (zipped := candidate.with_name(candidate.name + ".gz")).is_file():
+            return Place(zipped)
+    return None
+
+
+def require(what: str, data_dir: Path, *candidates: Path | Place) -> Place:
+    """`find`, or the one line that says what was looked for and where."""
+    place = find(*candidates)
+    if place is None:
+        raise missing(what, data_dir, *candidates)
+    return place
+
+
+def missing(what: str, data_dir: Path, *candidates: Path | Place) -> AtdError:
+    paths = dict.fromkeys(c.path if isinstance(c, Place) else c for c in candidates)
+    looked = ", ".join(str(p.relative_to(data_dir)) for p in paths)
+    return AtdError(
+        f"{data_dir}: no {what} here (looked for {looked}, plain or .gz); "
+        "set paths.data or ATD_DATA to the folder that holds it"
+    )
+
+
+def walk(root: Path, suffix: str) -> Iterator[tuple[Place, bytes]]:
+    """Every file named *`suffix` (or *`suffix`.gz) under a folder or in an archive, with its bytes.
+
+    Archives found under the folder are walked too. Order: by name; inside a tar, as stored.
+    """
+    if root.is_file():
+        place = Place(root)
+        with place._guard():
+            yield from members(root, suffix)
+        return
+    for path in sorted(p for p in root.rglob("*") if p.is_file()):
+        if path.name.endswith(ARCHIVES):
+            yield from walk(path, suffix)
+        elif path.name.removesuffix(".gz").endswith(suffix) and not _shadowed(path):
+            place = Place(path)
+            yield place, place.read()
+
+
+def members(archive: Path, suffix: str) -> Iterator[tuple[Place, bytes]]:
+    """The regular files of a zip or tar named *`suffix`, with their bytes; links and folders are passed by."""
+    if archive.name.endswith(".zip"):
+        with zipfile.ZipFile(archive) as zipped:
+            for info in sorted(zipped.infolist(), key=lambda i: i.filename):
+                if not info.is_dir() and info.filename.removesuffix(".gz").endswith(suffix):
+                    place = Place(archive, info.filename)
+                    with zipped.open(info) as raw:
+                        yield place, _read(_gunzip(raw), place)
+    else:
+        with tarfile.open(archive, "r|*") as tar:  # as a stream: one pass over the compressed bytes
+            for info in tar:
+                if info.isfile() and info.name.removesuffix(".gz").endswith(suffix):
+                    place = Place(archive, info.name)
+                    yield place, _read(_gunzip(tar.extractfile(info)), place)
+
+
+def _shadowed(path: Path) -> bool:
+    return path.name.endswith(".gz") and path.with_name(path.name.removesuffix(".gz")).is_file()
+
+
+def _gunzip(raw: IO[bytes]) -> IO[bytes]:
+    """Look at the first two bytes, not at the name: files are renamed more often than recompressed."""
+    head = raw.read(2)
+    raw = _Prefixed(head, raw)
+    return gzip.GzipFile(fileobj=raw) if head == b"\x1f\x8b" else raw
+
+
+class _Prefixed:
+    """A stream put back to where it was before its first bytes were read; tar members cannot seek."""
+
+    def __init__(self, head: bytes, rest: IO[bytes]):
+        self.head, self.rest = head, rest
+
+    def read(self, size: int = -1) -> bytes:
+        head, self.head = self.head[:size] if size >= 0 else self.head, self.head[size:] if size >= 0 else b""
+        return head + self.rest.read(size - len(head) if size >= 0 else -1)
+
+
+def _read(stream: IO[bytes], place: Place) -> bytes:
+    data = bytearray()
+    while chunk := stream.read(1 << 20):
+        data += chunk
+        if len(data) > LIMIT:
+            raise place.error(f"more than {LIMIT} bytes when unpacked; split the file")
+    if not data.strip():
+        raise place.error("the file is empty; fetch it again or remove it")
+    return bytes(data)

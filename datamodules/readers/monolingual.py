@@ -1,0 +1,29 @@
+"""Text in one language, a sentence per line: `monolingual/<lang>.txt` under the data folder, plain or gzip."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from datamodules.readers.files import Place, require
+
+FOLDER = "monolingual"
+
+
+def languages(data_dir: str | Path) -> list[str]:
+    """Languages with a file here, by code."""
+    files = (Path(data_dir) / FOLDER).glob("*.txt*")
+    return sorted({p.name.split(".")[0] for p in files if p.name.endswith((".txt", ".txt.gz"))})
+
+
+def find_monolingual(data_dir: str | Path, lang: str) -> Place:
+    """Where the text of a language is."""
+    return require(f"{lang} text", Path(data_dir), Path(data_dir) / FOLDER / f"{lang}.txt")
+
+
+def read_monolingual(data_dir: str | Path, lang: str) -> pa.Table:
+    """Table(text), one row per line that is not blank."""
+    lines = find_monolingual(data_dir, lang).lines()
+    return pa.table({"text": lines.filter(pc.greater(pc.binary_length(pc.utf8_trim_whitespace(lines)), 0))})
