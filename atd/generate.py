@@ -1,0 +1,148 @@
+"""Sampling text from a next-word model, a whole batch at a time.
+
+B samples, T words to produce, N context size, V vocabulary, H hidden, D attribute dim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from atd.errors import AtdError
+from atd.lm import MultiplicativeLM, NextWordModel
+from atd.vocabulary import BOS_ID
+
+BLOCK = 128  # words per block of the two-level draw
+
+
+@torch.inference_mode()
+def generate(
+    model: NextWordModel,
+    x: Tensor | None,
+    start: Tensor | Sequence[int],
+    length: int,
+    *,
+    generator: torch.Generator,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
+    forbid: Sequence[int] = (),
+    language: int = 0,
+) -> Tensor:
+    """Continue `start` by `length` words: ids B×T.
+
+    `x` is an attribute vector for all (D), one per sample (B×D), or one per step (T×B×D or T×1×D, Mad Libs).
+    `start` is shared by all samples (S) or one per sample (B×S); B is whichever of the two says more. Words
+    in `forbid` are never produced. `temperature` 0 takes the likeliest word; `top_k`, then `top_p`, cut the
+    tail off. The same generator state gives the same text.
+    """
+    _check(length, temperature, top_k, top_p)
+    start_BS = torch.atleast_2d(torch.as_tensor(start, dtype=torch.long, device=model.C.device))
+    x_TBD = None if x is None else x.reshape((1,) * (3 - x.dim()) + x.shape).expand(length, -1, -1)
+    B = max(len(start_BS), 1 if x_TBD is None else x_TBD.shape[1])
+    N = model.C.shape[0]
+    text = torch.full((B, N + start_BS.shape[1] + length), BOS_ID, device=model.C.device)
+    text[:, N : N + start_BS.shape[1]] = start_BS
+    hidden = folded_hidden(model, language)
+    W_HV, b_V = _output(model, language, forbid)
+    u_TB = torch.rand(length, B, dtype=torch.float64, generator=generator, device=generator.device).to(b_V.device)
+    for t in range(length):
+        at = text.shape[1] - length + t
+        h_BH = hidden(text[:, at - N : at], None if x_TBD is None else x_TBD[t])
+        logits_BV = torch.addmm(b_V, h_BH, W_HV)
+        text[:, at] = draw(logits_BV, u_TB[t], temperature, top_k, top_p)
+    return text[:, text.shape[1] - length :].clone()
+
+
+def folded_hidden(model: NextWordModel, language: int = 0) -> Callable[[Tensor, Tensor | None], Tensor]:
+    """`model.hidden` with W_fk C⁽ⁱ⁾ᵀ W_fkᵀ multiplied out once: a third of the work while weights are frozen."""
+    if type(model) is not MultiplicativeLM or model.M is not None:
+        return lambda context, x: model.hidden(context, x, language)
+    fold = (model.W_fk @ model.C.transpose(1, 2) @ model.W_fk.T).flatten(0, 1)  # (N·F)×F
+
+    def hidden(context_BN: Tensor, x_BD: Tensor | None) -> Tensor:
+        r_BF = functional.embedding(context_BN, model.W_fv).flatten(1) @ fold
+        return r_BF if x_BD is None else r_BF * model.gate(x_BD)
+
+    return hidden
+
+
+def _output(model: NextWordModel, language: int, forbid: Sequence[int]) -> tuple[Tensor, Tensor]:
+    """The output layer (H×V, V), V padded to whole blocks with words that cannot be drawn, like `forbid`."""
+    W_VH, b_V = model.output(language)
+    pad = -len(b_V) % BLOCK
+    b_V = functional.pad(b_V, (0, pad), value=-torch.inf)
+    if len(forbid):
+        b_V[torch.as_tensor(list(forbid), device=b_V.device)] = -torch.inf
+    return functional.pad(W_VH, (0, 0, 0, pad)).T, b_V
+
+
+def draw(
+    logits_BV: Tensor, u_B: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+) -> Tensor:
+    """One word per row with probability softmax(logits / temperature), cut to top-k and top-p; u in [0, 1).
+
+    V is a whole number of blocks. Overwrites the logits.
+    """
+    if temperature == 0:
+        return logits_BV.argmax(1)
+    if temperature != 1:
+        logits_BV /= temperature
+    if top_k is not None or (top_p is not None and top_p < 1):
+        weight, ids = _nucleus(logits_BV, top_k, top_p)
+        return ids.gather(1, _invert(weight, u_B)[0][:, None])[:, 0]
+    weight_BV = logits_BV.sub_(logits_BV.amax(1, keepdim=True)).exp_()
+    blocks = weight_BV.view(len(weight_BV), -1, BLOCK)
+    block_B, rest_B = _invert(blocks.sum(2), u_B)
+    inside_B, _ = _invert(blocks[torch.arange(len(blocks), device=blocks.device), block_B], rest_B)
+    return block_B * BLOCK + inside_B
+
+
+def _invert(weight: Tensor, u_B: Tensor) -> tuple[Tensor, Tensor]:
+    """The column where the cumulative weight of each row passes u·total, and how far u lies inside it (0–1).
+
+    In double precision, and never on a column of zero weight.
+    """
+    cumulative = weight.double().cumsum(1)
+    goal = (u_B * cumulative[:, -1] * (1 - 1e-12))[:, None]
+    column = torch.searchsorted(cumulative, goal, right=True)
+    own = weight.gather(1, column).double()
+    inside = (goal - (cumulative.gather(1, column) - own)) / own
+    return column[:, 0], inside[:, 0].clamp(0, 1 - 1e-12)
+
+
+def _nucleus(logits_BV: Tensor, top_k: int | None, top_p: float | None) -> tuple[Tensor, Tensor]:
+    """Weights and ids of the words that stay, likeliest first.
+
+    top_p keeps the fewest words whose probability reaches p. Rows are sorted only as deep as p needs.
+    """
+    V = logits_BV.shape[1]
+    k = min(top_k or 64, V)
+    while True:
+        values, ids = logits_BV.topk(k)
+        if top_k is not None or k == V:
+            break
+        mass = (values.logsumexp(1) - logits_BV.logsumexp(1)).exp()
+        if bool((mass >= top_p).all()):
+            break
+        k = min(4 * k, V)
+    weight = (values - values[:, :1]).exp().double()
+    if top_p is not None and top_p < 1:
+        total = weight.sum(1) if top_k is not None else (logits_BV.double() - values[:, :1]).exp().sum(1)
+        before = weight.cumsum(1) - weight
+        weight = weight.masked_fill(before >= top_p * total[:, None], 0)
+    return weight, ids
+
+
+def _check(length: int, temperature: float, top_k: int | None, top_p: float | None) -> None:
+    if length < 1:
+        raise AtdError(f"length={length}: ask for at least one word")
+    if not 0 <= temperature < float("inf"):
+        raise AtdError(f"temperature={temperature}: give a number from 0 (likeliest word) upwards")
+    if top_k is not None and top_k < 1:
+        raise AtdError(f"top_k={top_k}: give a whole number from 1 upwards, or null for all words")
+    if top_p is not None and not 0 < top_p <= 1:
+        raise AtdError(f"top_p={top_p}: give a share above 0 and at most 1, or null for all words")

@@ -1,0 +1,122 @@
+import pytest
+import torch
+
+from atd.errors import AtdError
+from atd.generate import BLOCK, draw, folded_hidden, generate
+from atd.lm import LogBilinearLM, MultiplicativeLM, TensorLM, UnsharedLM
+from atd.vocabulary import BOS_ID
+
+V, K, D, F, N, A = 200, 8, 5, 7, 3, 4
+
+
+def make(kind=MultiplicativeLM, **options):
+    torch.manual_seed(0)
+    if kind is LogBilinearLM:
+        model = LogBilinearLM(V, K, N)
+    elif kind is TensorLM:
+        model = TensorLM(V, K, D, N, A)
+    elif kind is UnsharedLM:
+        model = UnsharedLM([150, V], K, D, F, N, A)
+    else:
+        model = MultiplicativeLM(V, K, D, F, N, A, **options)
+    torch.nn.init.normal_(model.C, std=1.0)
+    return model.eval()
+
+
+def seed(n=0):
+    return torch.Generator().manual_seed(n)
+
+
+def naive(model, x, start, length, language=0):
+    """One text, one word at a time, always the likeliest: the plain equations."""
+    text = [BOS_ID] * N + list(start)
+    for _ in range(length):
+        logits = model.logits(torch.tensor([text[-N:]]), None if x is None else x[None], language)
+        text.append(int(logits.argmax()))
+    return text[N + len(start) :]
+
+
+@pytest.mark.parametrize("kind", [MultiplicativeLM, LogBilinearLM, TensorLM, UnsharedLM])
+def test_greedy_batch_equals_one_at_a_time(kind):
+    model = make(kind)
+    x_BD = torch.rand(6, D)
+    starts = torch.randint(3, 100, (6, 2), generator=seed())
+    language = int(kind is UnsharedLM)
+    ids = generate(model, x_BD, starts, 9, temperature=0, generator=seed(), language=language)
+    with torch.no_grad():
+        expected = [naive(model, x, s.tolist(), 9, language) for x, s in zip(x_BD, starts, strict=True)]
+    assert ids.tolist() == expected
+
+
+@pytest.mark.parametrize("options", [{}, {"gate_bias": 1.0}, {"additive": True}])
+def test_folded_hidden_is_hidden(options):
+    model = make(**options)
+    context, x = torch.randint(V, (5, N), generator=seed()), torch.rand(5, D)
+    torch.testing.assert_close(folded_hidden(model)(context, x), model.hidden(context, x))
+    torch.testing.assert_close(folded_hidden(model)(context, None), model.hidden(context))
+
+
+def test_one_vector_per_step_is_used_at_its_step():
+    model = make()
+    x_TD = torch.rand(4, D)
+    ids = generate(model, x_TD[:, None], [5], 4, temperature=0, generator=seed())
+    text = [5]
+    for x in x_TD:
+        text += generate(model, x, text, 1, temperature=0, generator=seed())[0].tolist()
+    assert ids[0].tolist() == text[1:]
+
+
+def test_same_seed_same_text_and_forbidden_words_never():
+    model = make()
+    x_BD = torch.rand(64, D)
+    first, again, other = (generate(model, x_BD, [3], 20, generator=seed(s), forbid=(0, 1, 7)) for s in (1, 1, 2))
+    assert torch.equal(first, again) and not torch.equal(first, other)
+    assert not set(first.flatten().tolist()) & {0, 1, 7}
+    assert first.max() < V
+
+
+def frequencies(logits, n=60_000, **options):
+    rows = logits.expand(n, -1).clone()
+    words = draw(rows, torch.rand(n, dtype=torch.float64, generator=seed()), **options)
+    return torch.bincount(words, minlength=logits.numel()).double() / n
+
+
+def test_draw_follows_the_softmax():
+    logits = 2 * torch.randn(2 * BLOCK, generator=seed())
+    for temperature in (1.0, 0.5, 2.0):
+        p = (logits.double() / temperature).softmax(0)
+        got = frequencies(logits, temperature=temperature)
+        assert (got - p).abs().sum() < 0.05
+    p = logits.double().softmax(0)
+    chi = ((got := frequencies(logits) * 60_000) - p * 60_000).square() / (p * 60_000)
+    assert chi.sum() < 2 * BLOCK + 4 * (4 * BLOCK) ** 0.5, got
+
+
+def test_top_k_and_top_p_keep_exactly_the_words_they_should():
+    logits = 2 * torch.randn(3 * BLOCK, generator=seed())
+    p, order = logits.double().softmax(0).sort(descending=True)
+    kept = frequencies(logits, top_k=5).nonzero()[:, 0]
+    assert set(kept.tolist()) == set(order[:5].tolist())
+    for share in (0.3, 0.8):
+        nucleus = int((p.cumsum(0) < share).sum()) + 1
+        got = frequencies(logits, top_p=share)
+        assert set(got.nonzero()[:, 0].tolist()) == set(order[:nucleus].tolist())
+        assert (got[order[:nucleus]] - p[:nucleus] / p[:nucleus].sum()).abs().sum() < 0.05
+    assert frequencies(logits, top_p=1e-9).count_nonzero() == 1
+    flat = frequencies(torch.zeros(3 * BLOCK), top_p=0.9)
+    assert flat.count_nonzero() == -(-9 * 3 * BLOCK // 10)
+
+
+def test_edges_of_the_unit_interval_never_reach_a_forbidden_word():
+    logits = torch.full((2, 2 * BLOCK), -torch.inf)
+    logits[:, [3, BLOCK + 5]] = 0.0
+    words = draw(logits, torch.tensor([0.0, 1 - 2**-53], dtype=torch.float64))
+    assert words.tolist() == [3, BLOCK + 5]
+
+
+@pytest.mark.parametrize(
+    "options", [{"temperature": -1}, {"temperature": float("nan")}, {"top_k": 0}, {"top_p": 0.0}, {"top_p": 1.5}]
+)
+def test_wrong_settings_are_named(options):
+    with pytest.raises(AtdError, match=f"^{next(iter(options))}="):
+        generate(make(), None, [3], 2, generator=seed(), **options)
