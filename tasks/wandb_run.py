@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -69,11 +68,12 @@ def log_result(result: Result, out: Path) -> None:
             rows = [[None if cell is None else str(cell) for cell in row] for row in section.rows]
             logged[f"tables/{section.title}"] = wandb.Table(columns=[str(h) for h in section.header], data=rows)
         elif isinstance(section, Text) and section.samples:
-            logged[f"tables/{section.title}"] = wandb.Table(columns=["", "text"], data=[list(s) for s in section.samples])
+            rows = [list(sample) for sample in section.samples]
+            logged[f"tables/{section.title}"] = wandb.Table(columns=["from", "text"], data=rows)
     wandb.log(logged)
     checkpoints = sorted(out.glob("checkpoints/*/best.ckpt"))
     if checkpoints:
-        artifact = wandb.Artifact(f"{result.task}-{wandb.run.id}", type="model", metadata=json.loads(json.dumps(result.rows)))
+        artifact = wandb.Artifact(f"{result.task}-{wandb.run.id}", type="model", metadata=result.rows)
         for path in checkpoints:
             artifact.add_file(str(path), name=f"{path.parent.name}.ckpt")
         wandb.log_artifact(artifact)

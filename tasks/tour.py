@@ -1,0 +1,193 @@
+"""The quick tour: what attribute vectors are good for, on any corpus with one attribute per text."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from atd.errors import AtdError
+from atd.generate import generate
+from atd.mix import parse
+from atd.neighbours import compare, rank_shift, unit
+from atd.ngram import Trigram
+from atd.vocabulary import BOS_ID, SPECIALS, UNK_ID
+from tasks.corpora import open_corpus
+from tasks.figures import heatmap, learning_curves, plane, scatter_map
+from tasks.language_model import LanguageModel, Optim, Perplexity
+from tasks.models import build, start
+from tasks.result import Result
+from tasks.training import fit
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+    from datamodules.corpus import Corpus
+
+CANDIDATES = 400  # most frequent words among which the one that changes most is looked for
+SHOWN = 8
+
+
+def run(cfg: DictConfig, out: Path) -> Result:
+    data = open_corpus(cfg)
+    attributes_exist(cfg, data)
+    models, curves, rows = {}, {}, {}
+    for name, config in {"atd": dict(cfg.model), "lbl": lbl_of(cfg)}.items():
+        module = language_model(config, data, cfg)
+        curves[name] = fit(module, data, cfg, out, name)
+        models[name] = module
+        rows[name] = {split: perplexity(module, loader) for split, loader in held_out(data).items()}
+    rows["trigram"] = trigram_perplexities(data)
+    rows = {n: {"perplexity": r["test"], "perplexity_dev": r["val"]} for n, r in rows.items()}
+    result = Result("tour", "atd/perplexity", rows, lower_is_better=True)
+    explain(result, data)
+    result.figure("learning_curves", learning_curves(curves), "Exact validation perplexity after each epoch.")
+    show_attributes(result, models["atd"])
+    a, b = chosen_pair(cfg, models["atd"])
+    show_neighbours(result, models["atd"], cfg.task.word, a, b)
+    show_samples(result, models["atd"], a, b, cfg)
+    return result
+
+
+def language_model(config: dict, data: Corpus, cfg: DictConfig) -> LanguageModel:
+    """A model of conf/model started for this corpus, ready to fit."""
+    torch.manual_seed(cfg.seed)
+    model = build(config, [len(data.vocabulary)], len(data.attributes))
+    start(model, config, [data.vocabulary])
+    return LanguageModel(model, [data.vocabulary], data.attributes, Optim(**cfg.optim), config, cfg.seed)
+
+
+def lbl_of(cfg: DictConfig) -> dict:
+    """The log-bilinear model of the same size."""
+    return {"name": "lbl", "K": cfg.model.K, "context": cfg.model.context, "vectors": cfg.model.get("vectors")}
+
+
+def held_out(data: Corpus) -> dict:
+    return {"val": data.val_dataloader(), "test": data.test_dataloader()}
+
+
+@torch.inference_mode()
+def perplexity(module: LanguageModel, loader) -> float:
+    metric = Perplexity()
+    module.eval()
+    for batch in loader:
+        metric.update(module.nll(batch))
+    return float(metric.compute())
+
+
+def trigram_perplexities(data: Corpus) -> dict[str, float]:
+    """The count baseline on the same words, its one setting tuned on the validation part."""
+    parts = {}
+    for split, loader in {"train": data.train_dataloader(), **held_out(data)}.items():
+        batches = [(context[:, -2:].numpy(), target.numpy()) for context, target, *_ in loader]
+        parts[split] = tuple(np.concatenate(column) for column in zip(*batches, strict=True))
+    model = Trigram(len(data.vocabulary)).fit(*parts["train"]).tune(*parts["val"])
+    return {split: model.perplexity(*parts[split]) for split in ("val", "test")}
+
+
+def attributes_exist(cfg: DictConfig, data: Corpus) -> None:
+    for key in ("a", "b"):
+        name = cfg.task[key]
+        if name is not None and name not in data.attributes:
+            raise AtdError(f"task.{key}={name}: unknown attribute; it is one of {', '.join(data.attributes)}")
+    if cfg.task.word is not None:
+        data.vocabulary.id(cfg.task.word)
+
+
+def explain(result: Result, data: Corpus) -> None:
+    train = len(data.encoded["train"].tokens)
+    result.text(
+        "What was done",
+        [
+            f"One vector was learned for each of {len(data.attributes)} attributes, jointly with the vectors of "
+            f"{len(data.vocabulary):,} words, from {train:,} running words. The attribute vector x gates the words: "
+            "T_x = W_fvᵀ · diag(W_fd x) · W_fk.",
+            "Perplexity is exact and on text kept out of training: how many words the model hesitates between. "
+            "lbl is the same model without the gate; trigram counts words, its smoothing tuned on the dev part.",
+        ],
+    )
+
+
+def vectors(module: LanguageModel) -> np.ndarray:
+    return module.model.attributes.vectors().detach().numpy()
+
+
+def similarities(x_AD: np.ndarray) -> np.ndarray:
+    """Correlations between attribute vectors; a vector that is all zero correlates with nothing."""
+    centred = x_AD - x_AD.mean(1, keepdims=True)
+    unit_rows = centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
+    return unit_rows @ unit_rows.T
+
+
+def show_attributes(result: Result, module: LanguageModel) -> None:
+    x_AD, names = vectors(module), module.attribute_names
+    if len(names) < 2:
+        return
+    similar = similarities(x_AD)
+    result.figure("attribute_map", scatter_map(plane(x_AD), names), "Attribute vectors in the plane: near = alike.")
+    if len(names) <= 60:
+        result.figure("attribute_similarity", heatmap(similar, names, "correlation"), "How alike the vectors are.")
+    order = np.argsort(-(similar - 2 * np.eye(len(names))), axis=1)
+    rows = [[names[i], names[order[i, 0]], float(similar[i, order[i, 0]])] for i in range(min(len(names), 40))]
+    result.table("Nearest attributes", ["attribute", "nearest", "correlation"], rows)
+
+
+def chosen_pair(cfg: DictConfig, module: LanguageModel) -> tuple[int, int]:
+    """The attributes the user named; otherwise the two least alike."""
+    names = module.attribute_names
+    similar = similarities(vectors(module))
+    a, b = np.unravel_index(similar.argmin(), similar.shape)
+    if cfg.task.a is not None:
+        a = names.index(cfg.task.a)
+        b = similar[a].argmin()
+    if cfg.task.b is not None:
+        b = names.index(cfg.task.b)
+        a = a if cfg.task.a is not None else similar[b].argmin()
+    return int(a), int(b)
+
+
+@torch.inference_mode()
+def show_neighbours(result: Result, module: LanguageModel, word: str | None, a: int, b: int) -> None:
+    """The paper's table of conditional neighbours, for one word or for those that change most."""
+    model, vocabulary, names = module.model, module.vocabularies[0], module.attribute_names
+    x = model.attributes.vectors()
+    if word is not None:
+        words = [vocabulary.id(word)]
+    else:
+        frequent = torch.arange(len(SPECIALS), min(len(vocabulary), CANDIDATES))
+        shift = rank_shift(unit(model.embeddings(x[a])), unit(model.embeddings(x[b])), frequent)
+        words = frequent[shift.argsort(descending=True)[:SHOWN]].tolist()
+    rows = []
+    for w in words:
+        near = compare(model, w, x[a], x[b], exclude=range(len(SPECIALS)))
+        columns = (near.common, near.unique_a, near.unique_b)
+        rows.append([vocabulary.words[w], *(", ".join(vocabulary.decode(ids[:SHOWN])) for ids in columns)])
+    result.table(
+        "Conditional word similarity",
+        ["word", "common", f"only under {names[a]}", f"only under {names[b]}"],
+        rows,
+        "The 15 nearest words under each attribute vector, compared."
+        + ("" if word else " The words shown are the frequent ones whose neighbours change most."),
+    )
+
+
+def show_samples(result: Result, module: LanguageModel, a: int, b: int, cfg: DictConfig) -> None:
+    """Text in the manner of A, of B and of their average."""
+    names, vocabulary = module.attribute_names, module.vocabularies[0]
+    x = module.model.attributes.vectors().detach()
+    samples = []
+    for mix in (names[a], names[b], f"0.5*{names[a]} + 0.5*{names[b]}"):
+        generator = torch.Generator().manual_seed(cfg.seed)
+        ids = generate(
+            module.model,
+            parse(mix, names) @ x,
+            [BOS_ID],
+            cfg.task.words,
+            generator=generator,
+            temperature=cfg.task.temperature,
+            forbid=(UNK_ID, BOS_ID),
+        )
+        samples.append((mix, " ".join(vocabulary.decode(ids[0]))))
+    result.text("Samples", ["Text drawn from the model under each vector, and under their average."], samples)

@@ -1,0 +1,80 @@
+"""The paper's update and schedule as a hand trace; AdaGrad row by row."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from atd.lm import LogBilinearLM
+from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, parameter_groups
+
+
+def test_momentum_and_decay_equal_a_hand_trace():
+    theta = torch.nn.Parameter(torch.tensor([1.0], dtype=torch.float64))
+    optimiser = PaperSGD([theta], lr=0.1)
+    schedule = PaperSchedule(optimiser, decay=0.5, p_i=0.5, p_f=0.9, T=2)
+    expected, delta = 1.0, 0.0
+    for p, eta in [(0.5, 0.1), (0.7, 0.05), (0.9, 0.025), (0.9, 0.0125)]:
+        for gradient in (2.0, -1.0):
+            theta.grad = torch.tensor([gradient], dtype=torch.float64)
+            optimiser.step()
+            delta = p * delta - (1 - p) * eta * gradient
+            expected += delta
+            assert theta.item() == pytest.approx(expected, abs=1e-12)
+        schedule.step()
+
+
+def test_weight_decay_pulls_to_zero():
+    theta = torch.nn.Parameter(torch.tensor([2.0]))
+    optimiser = PaperSGD([theta], lr=1.0, momentum=0.0, weight_decay=0.1)
+    theta.grad = torch.zeros(1)
+    optimiser.step()
+    assert theta.item() == pytest.approx(1.8)
+
+
+def test_schedule_survives_a_checkpoint():
+    theta = torch.nn.Parameter(torch.ones(1))
+
+    def pair():
+        optimiser = PaperSGD([theta], lr=1.0)
+        return optimiser, PaperSchedule(optimiser, 0.9, 0.5, 0.9, 4)
+
+    optimiser, schedule = pair()
+    for _ in range(3):
+        optimiser.step()
+        schedule.step()
+    again, schedule_again = pair()
+    again.load_state_dict(optimiser.state_dict())
+    schedule_again.load_state_dict(schedule.state_dict())
+    for s, o in ((schedule, optimiser), (schedule_again, again)):
+        s.step()
+        assert o.param_groups[0]["lr"] == pytest.approx(0.9**4)
+        assert o.param_groups[0]["momentum"] == pytest.approx(0.9)
+
+
+def test_row_adagrad_sparse_equals_dense_on_touched_rows():
+    torch.manual_seed(0)
+    start = torch.randn(6, 3)
+    dense, sparse = (torch.nn.Parameter(start.clone()) for _ in range(2))
+    d, s = RowAdaGrad([dense], lr=0.1), RowAdaGrad([sparse], lr=0.1)
+    for rows in ([0, 2, 2], [2, 5]):
+        for p, o, is_sparse in ((dense, d, False), (sparse, s, True)):
+            o.zero_grad()
+            torch.nn.functional.embedding(torch.tensor(rows), p, sparse=is_sparse).square().sum().backward()
+            o.step()
+    torch.testing.assert_close(dense, sparse)
+    torch.testing.assert_close(dense[1], start[1])
+    assert not torch.equal(dense[2], start[2])
+
+
+def test_row_adagrad_first_step_has_length_lr_in_rms():
+    theta = torch.nn.Parameter(torch.zeros(2, 4))
+    theta.grad = torch.tensor([[1.0, -1, 1, -1], [100, 100, 100, 100]])
+    RowAdaGrad([theta], lr=0.5).step()
+    torch.testing.assert_close(theta.abs(), torch.full((2, 4), 0.5))
+
+
+def test_groups_decay_contexts_apart_and_bias_never():
+    groups = parameter_groups(LogBilinearLM(5, 3, 2), decay_words=1e-3, decay_contexts=1e-4)
+    assert [g["weight_decay"] for g in groups] == [1e-3, 1e-4, 0.0]
+    assert [len(g["params"]) for g in groups] == [1, 1, 1]
