@@ -1,8 +1,8 @@
 """Bibles by verse: a parallel text in dozens of languages, joined on the verse id.
 
 Accepted under the data folder: `parallel/bible/<lang>.tsv` (whole Bibles) and `parallel/bible_nt/<lang>.tsv`
-(New Testaments), plain or gzip: verse id (OSIS, e.g. Gen.1.1), tab, text; no header. A whole Bible goes before
-a New Testament in the same language.
+(New Testaments), plain or gzip: verse id (OSIS, e.g. Gen.1.1), tab, text; no header. A whole Bible goes
+before a New Testament in the same language.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def read_bible(data_dir: str | Path, lang: str) -> pa.Table:
 
 
 def read_verse_pairs(data_dir: str | Path, pair: str) -> pa.Table:
-    """Table(verse, source, target): verses in both languages of `pair` (e.g. `en-cs`), in the order of the first."""
+    """Table(verse, source, target): verses in both languages of `pair` (`en-cs`), ordered as in the first."""
     first, second = pair.split("-")
     source, target = (read_bible(data_dir, lang) for lang in (first, second))
     position = {verse: i for i, verse in enumerate(target["verse"].to_pylist())}

@@ -166,7 +166,7 @@ def walk(root: Path, suffix: str) -> Iterator[tuple[Place, bytes]]:
 
 
 def members(archive: Path, suffix: str) -> Iterator[tuple[Place, bytes]]:
-    """The regular files of a zip or tar named *`suffix`, with their bytes; links and folders are passed by."""
+    """The regular files of a zip or tar named *`suffix`, with their bytes; links and folders are skipped."""
     if archive.name.endswith(".zip"):
         with zipfile.ZipFile(archive) as zipped:
             for info in sorted(zipped.infolist(), key=lambda i: i.filename):

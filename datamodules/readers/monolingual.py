@@ -1,4 +1,4 @@
-"""Text in one language, a sentence per line: `monolingual/<lang>.txt` under the data folder, plain or gzip."""
+"""Text in one language, a sentence per line: `monolingual/<lang>.txt` in the data folder, plain or gzip."""
 
 from __future__ import annotations
 

@@ -2,8 +2,8 @@
 
 Accepted, in `parallel/europarl/`, `europarl/`, `parallel/` or the data folder itself, plain or gzip:
 - `<split>.<a>-<b>.<a>` and `<split>.<a>-<b>.<b>`, split in train, dev, test;
-- the Europarl v7 release, `europarl-v7.<a>-<b>.<a>` and `.<b>`, or its archive `<a>-<b>.tgz`. It has no splits:
-  the last lines are test, those before them dev, the rest train (`HELD_OUT` lines each, fewer in a small file).
+- the Europarl v7 release, `europarl-v7.<a>-<b>.<a>` and `.<b>`, or its archive `<a>-<b>.tgz`. It has no
+  splits: the last lines are test, those before dev, the rest train (`HELD_OUT` lines each, or a tenth).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NAMES = re.compile(r"(?:train\.|europarl-v7\.|)([a-z]{2,3})-([a-z]{2,3})\.(?:\1
 
 
 def find_pairs(data_dir: str | Path, pair: str, split: str = "train") -> tuple[Place, Place, bool]:
-    """The two files of a pair such as `en-de`, in that order, and whether they are cut into splits already."""
+    """The two files of a pair such as `en-de`, in that order, and whether they are cut into splits."""
     data_dir = Path(data_dir)
     languages = _languages(pair)
     tried: list[Path | Place] = []

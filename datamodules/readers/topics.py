@@ -63,7 +63,7 @@ def _read_reuters(data_dir: Path, lang: str, split: str) -> pa.Table:
 
 
 def split_documents(table: pa.Table, split: str) -> pa.Table:
-    """One split: of the documents in the order of a hash of their id, test comes first, then dev, then train."""
+    """One split: in the order of a hash of the id, test comes first, then dev, the rest is train."""
     ids = table["id"].to_pylist()
     order = np.array(sorted(range(len(ids)), key=lambda i: (zlib.crc32(ids[i].encode()), ids[i])), np.int64)
     test = min(REUTERS_TEST, len(ids) // 3)
