@@ -121,20 +121,16 @@ def _nucleus(logits_BV: Tensor, top_k: int | None, top_p: float | None) -> tuple
     """
     V = logits_BV.shape[1]
     k = min(top_k or 64, V)
-    while True:
-        values, ids = logits_BV.topk(k)
-        if top_k is not None or k == V:
-            break
-        mass = (values.logsumexp(1) - logits_BV.logsumexp(1)).exp()
-        if bool((mass >= top_p).all()):
-            break
+    values, ids = logits_BV.topk(k)
+    if top_p is None or top_p == 1:
+        return (values - values[:, :1]).exp(), ids
+    total_B = values.logsumexp(1) if top_k else logits_BV.logsumexp(1)
+    while k < V and not top_k and bool(((values.logsumexp(1) - total_B).exp() < top_p).any()):
         k = min(4 * k, V)
-    weight = (values - values[:, :1]).exp().double()
-    if top_p is not None and top_p < 1:
-        total = weight.sum(1) if top_k is not None else (logits_BV.double() - values[:, :1]).exp().sum(1)
-        before = weight.cumsum(1) - weight
-        weight = weight.masked_fill(before >= top_p * total[:, None], 0)
-    return weight, ids
+        values, ids = logits_BV.topk(k)
+    weight = (values - total_B[:, None]).double().exp()
+    before = weight.cumsum(1) - weight
+    return weight.masked_fill(before >= top_p, 0), ids
 
 
 def _check(length: int, temperature: float, top_k: int | None, top_p: float | None) -> None:

@@ -11,8 +11,7 @@ from torch import Tensor
 
 from atd.errors import AtdError
 
-SIGN = re.compile(r"\s*([+\-−])?\s*")
-FACTOR = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*[*×·]\s*")
+TERM = re.compile(r"\s*(?P<sign>[+\-−]?)\s*(?:(?P<factor>\d+(?:\.\d*)?|\.\d+)\s*[*×·]\s*)?")
 NEXT_TERM = re.compile(r"\s+[+\-−]\s|\s*$")
 
 
@@ -27,16 +26,15 @@ def parse(text: str, names: Sequence[str]) -> Tensor:
     weights = torch.zeros(len(names))
     at = 0
     while at < len(text.rstrip()):
-        sign = SIGN.match(text, at)
-        if at and not sign[1]:
-            raise AtdError(f"mix {text!r}: expected + or - before {text[sign.end() :]!r}")
-        at = sign.end()
-        factor = FACTOR.match(text, at)
-        at = factor.end() if factor else at
+        term = TERM.match(text, at)
+        assert term is not None  # every part of it is optional
+        if at and not term["sign"]:
+            raise AtdError(f"mix {text!r}: expected + or - before {text[at:].strip()!r}")
+        at = term.end()
         name = next((n for n in longest_first if text.startswith(n, at) and _ends(text, at + len(n))), None)
         if name is None:
-            _unknown(text, at, names)
-        weights[index[name]] += (-1 if sign[1] in ("-", "−") else 1) * (float(factor[1]) if factor else 1)
+            raise _unknown(text, at, names)
+        weights[index[name]] += (-1 if term["sign"] in ("-", "−") else 1) * float(term["factor"] or 1)
         at += len(name)
     if not text.strip():
         raise AtdError(f"the mix is empty: name at least one attribute, such as {names[0]!r}")
@@ -50,10 +48,10 @@ def nearest_names(name: str, names: Sequence[str], n: int = 3) -> list[str]:
 
 
 def _ends(text: str, at: int) -> bool:
-    return at == len(text) or text[at].isspace() or text[at] in "+-−"
+    return at == len(text) or text[at].isspace() or text[at] in ("+", "-", "−")
 
 
-def _unknown(text: str, at: int, names: Sequence[str]) -> None:
-    wrong = text[at : NEXT_TERM.search(text, at).start()]
+def _unknown(text: str, at: int, names: Sequence[str]) -> AtdError:
+    wrong = NEXT_TERM.split(text[at:], maxsplit=1)[0]
     near = nearest_names(wrong, names) or list(names[:3])
-    raise AtdError(f"no attribute is called {wrong!r}; did you mean {', '.join(near)}?")
+    return AtdError(f"no attribute is called {wrong!r}; did you mean {', '.join(near)}?")

@@ -24,7 +24,7 @@ def unit(vectors: Tensor) -> Tensor:
 
 def query_vector(vectors_VK: Tensor, query: int | Sequence[int] | Tensor) -> Tensor:
     """A word's vector, a phrase's (the sum of its words' vectors), or a vector as given; of unit norm (K)."""
-    if _is_vector(query):
+    if isinstance(query, Tensor) and query.is_floating_point():
         return unit(query)
     return unit(vectors_VK[_ids(query)].sum(0))
 
@@ -43,7 +43,7 @@ def neighbours(
     `exclude` says otherwise. `is_unit` promises rows of unit norm: a query then costs one product and a top-k.
     """
     if exclude is None:
-        exclude = () if _is_vector(query) else _ids(query)
+        exclude = () if isinstance(query, Tensor) and query.is_floating_point() else _ids(query)
     cosine_V = (vectors_VK if is_unit else unit(vectors_VK)) @ query_vector(vectors_VK, query)
     if len(exclude):
         cosine_V[list(exclude)] = -torch.inf
@@ -136,6 +136,3 @@ def _cosines(model: NextWordModel, query: int | Sequence[int], x_D: Tensor, excl
 def _ids(query: int | Sequence[int] | Tensor) -> list[int]:
     return torch.as_tensor(query).reshape(-1).tolist()
 
-
-def _is_vector(query: int | Sequence[int] | Tensor) -> bool:
-    return isinstance(query, Tensor) and query.is_floating_point()
