@@ -37,9 +37,7 @@ class SampleTables:
     @classmethod
     def find(cls, data_dir: Path) -> SampleTables | None:
         folder = data_dir / "blogs"
-        posts = [
-            Place(p) for p in sorted(folder.glob("*posts*.tsv*")) if p.name.endswith((".tsv", ".tsv.gz"))
-        ]
+        posts = [Place(p) for p in sorted(folder.glob("*posts*.tsv*")) if p.name.endswith((".tsv", ".tsv.gz"))]
         people = find(folder / "authors.tsv")
         return cls(people, posts) if people and posts else None
 

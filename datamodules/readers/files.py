@@ -91,9 +91,7 @@ class Place:
         wrong = np.flatnonzero(pc.list_value_length(parts).to_numpy() != len(names))
         if len(wrong):
             line, found = int(wrong[0]) + 1 + header, len(parts[int(wrong[0])])
-            raise self.error(
-                f"{found} fields between tabs instead of {len(names)} ({', '.join(names)})", line
-            )
+            raise self.error(f"{found} fields between tabs instead of {len(names)} ({', '.join(names)})", line)
         return pa.table({c: pc.list_element(parts, names.index(c)) for c in columns})
 
     @contextmanager

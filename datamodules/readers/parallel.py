@@ -38,9 +38,7 @@ def find_pairs(data_dir: str | Path, pair: str, split: str = "train") -> tuple[P
                     return first, second, sides is cut
                 if first or second:
                     absent = sides[1 if first else 0][0]
-                    raise AtdError(
-                        f"{absent}: missing beside its other half {first or second}; put both there"
-                    )
+                    raise AtdError(f"{absent}: missing beside its other half {first or second}; put both there")
                 tried += sides[0] + sides[1]
     raise missing(f"parallel text for {pair} ({split})", data_dir, *tried[:5])
 

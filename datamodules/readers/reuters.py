@@ -71,9 +71,7 @@ def _batches(root: Path, lang: str, headline: bool) -> Iterator[pa.RecordBatch]:
 
 
 def _batch(rows: list[tuple[str, str, str, str]]) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays(
-        [pa.array(c, pa.string()) for c in zip(*rows, strict=True)], schema=SCHEMA
-    )
+    return pa.RecordBatch.from_arrays([pa.array(c, pa.string()) for c in zip(*rows, strict=True)], schema=SCHEMA)
 
 
 class _Story:

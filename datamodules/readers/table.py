@@ -23,9 +23,7 @@ def read_table(path: str | Path, text: str, attributes: Sequence[str], drop_empt
     """
     path, attributes = Path(path), list(attributes)
     if len({text, *attributes}) < len(attributes) + 1:
-        raise AtdError(
-            f"{path}: the columns {[text, *attributes]} repeat; name the text and each attribute once"
-        )
+        raise AtdError(f"{path}: the columns {[text, *attributes]} repeat; name the text and each attribute once")
     if not path.is_file():
         raise AtdError(f"{path}: no such table; set data.path to a file of type {', '.join(FORMATS)}")
     try:
@@ -39,9 +37,7 @@ def read_table(path: str | Path, text: str, attributes: Sequence[str], drop_empt
             raise AtdError(f"{path}: column {name!r} holds {table[name].type}, not one value a row")
     texts = table[text]
     if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
-        raise AtdError(
-            f"{path}: column {text!r} holds {texts.type}, not text; set data.text to the text column"
-        )
+        raise AtdError(f"{path}: column {text!r} holds {texts.type}, not text; set data.text to the text column")
     full = pc.fill_null(pc.greater(pc.binary_length(pc.utf8_trim_whitespace(texts)), 0), False)
     empty = np.flatnonzero(~full.to_numpy(zero_copy_only=False))
     if len(empty) == len(table) or (len(empty) and not drop_empty):

@@ -53,9 +53,7 @@ def read_trees(data_dir: str | Path, split: str, unescape: bool = False) -> pa.T
     return pa.table(columns, SCHEMA)
 
 
-def _add_tree(
-    columns: dict[str, list], line: str, sentence: int, unescape: bool, place: Place, number: int
-) -> None:
+def _add_tree(columns: dict[str, list], line: str, sentence: int, unescape: bool, place: Place, number: int) -> None:
     """Parse one tree with a stack of open nodes; a node's text is a slice of the sentence."""
     words: list[str] = []
     nodes: list[list[int]] = []  # [label, first word, one past the last word]
