@@ -53,7 +53,7 @@ class PaperSchedule(LRScheduler):
     def momentum(self, epoch: int) -> float:
         return self.p_i + (self.p_f - self.p_i) * min(epoch / self.T, 1.0)
 
-    def get_lr(self) -> list[float]:
+    def get_lr(self) -> list[float | torch.Tensor]:
         for group in self.optimizer.param_groups:
             group["momentum"] = self.momentum(self.last_epoch)
         return [base * self.decay**self.last_epoch for base in self.base_lrs]
@@ -85,6 +85,7 @@ class RowAdaGrad(Optimizer):
         if "sum" not in state:
             state["sum"] = theta.new_zeros(len(theta))
         sums, g = state["sum"], theta.grad
+        assert g is not None
         if g.is_sparse:
             g = g.coalesce()
             rows, g = g.indices()[0], g.values()
@@ -107,7 +108,9 @@ def scaled(g: torch.Tensor, sums: torch.Tensor, eps: float) -> torch.Tensor:
 
 def parameter_groups(model: nn.Module, decay_words: float = 0.0, decay_contexts: float = 0.0) -> list[dict]:
     """Two groups, so that context matrices can decay less than words and attributes; b never decays."""
-    words, contexts, plain = [], [], []
+    words: list[nn.Parameter] = []
+    contexts: list[nn.Parameter] = []
+    plain: list[nn.Parameter] = []
     for name, parameter in model.named_parameters():
         last = name.rsplit(".", 1)[-1]
         (plain if last == "b" else contexts if last in ("C", "M") else words).append(parameter)

@@ -7,7 +7,7 @@ import struct
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, cast
 
 import numpy as np
 import torch
@@ -28,7 +28,7 @@ def read_vectors(path: str | Path, vocabulary: Vocabulary) -> tuple[Tensor, floa
     path = Path(path)
     wanted = set(vocabulary.words) | {w.lower() for w in vocabulary.words} | set(UNKNOWN)
     try:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+        with _open(path) as file:
             found = dict(_entries(path, file, wanted))
     except FileNotFoundError:
         raise AtdError(f"{path}: no such file; give the path of a GloVe or word2vec file") from None
@@ -45,7 +45,11 @@ def read_vectors(path: str | Path, vocabulary: Vocabulary) -> tuple[Tensor, floa
     return torch.from_numpy(matrix.astype(np.float32)), share
 
 
-def _entries(path: Path, file: BinaryIO, wanted: set[str]) -> Iterator[tuple[str, np.ndarray]]:
+def _open(path: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
+
+
+def _entries(path: Path, file: IO[bytes], wanted: set[str]) -> Iterator[tuple[str, np.ndarray]]:
     first = file.readline()
     if not first.strip():
         raise AtdError(f"{path}: the file is empty; fetch it anew")
@@ -68,7 +72,7 @@ def _is_text_row(line: bytes, K: int) -> bool:
 class _Rest:
     """A file with a few bytes already read pushed back in front."""
 
-    def __init__(self, head: bytes, file: BinaryIO):
+    def __init__(self, head: bytes, file: IO[bytes]):
         self.head, self.file = head, file
 
     def read(self, n: int) -> bytes:

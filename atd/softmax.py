@@ -19,8 +19,6 @@ CHUNK = 512
 def exact_nll(h_BH: Tensor, W_VH: Tensor, b_V: Tensor, target_B: Tensor, reduction: str = "mean") -> Tensor:
     """Cross-entropy of the full softmax; the B×V logits never exist at once."""
     options = nn.LinearCrossEntropyOptions(batch_chunk_size=CHUNK, chunking_method=None)
-    if len(h_BH) <= CHUNK and not torch.is_grad_enabled():
-        options = None
     return functional.linear_cross_entropy(
         h_BH, W_VH, target_B, linear_bias=b_V, reduction=reduction, options=options
     )

@@ -81,7 +81,7 @@ def check(cfg: DictConfig) -> None:
 
 def explain(error: Exception, config_dir: Path) -> str | None:
     """One line for what Hydra refuses: a key, a choice or a line it cannot parse. None = not such an error."""
-    from hydra.errors import HydraException, MissingConfigException
+    from hydra.errors import HydraException, MissingConfigException, OverrideParseException
     from omegaconf.errors import OmegaConfBaseException
 
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
@@ -96,6 +96,8 @@ def explain(error: Exception, config_dir: Path) -> str | None:
         if keys and key.rpartition(".")[2] not in keys:
             return unknown_key(key, keys)
         return f"{key}: {first_line(cause)}" if key else first_line(cause)
+    if isinstance(error, OverrideParseException):
+        return f"{error.override}: cannot be read as key=value; quote values that hold spaces, brackets or commas"
     if isinstance(error, HydraException):
         text = " ".join(str(error).split())
         return text.removesuffix("Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace.")

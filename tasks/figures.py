@@ -17,9 +17,11 @@ MARKERS = "osD^vP*X"
 
 def axes(width: float = 6.4, height: float = 4.0) -> tuple[Figure, Axes]:
     """One empty plot, drawn without a screen or global state."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(figure)
     return figure, figure.add_subplot()
 
 
@@ -112,9 +114,10 @@ def label_points(ax: Axes, points: np.ndarray, names: Sequence[str], size: float
         centre[:, 1] += 0.3 * np.clip(push, -6, 6)
     for name, point, (dx, dy) in zip(names, points, centre - anchor, strict=True):
         line = {"arrowstyle": "-", "color": "#9aa4b2", "lw": 0.6} if abs(dy) > 2 * size else None
-        ax.annotate(
+        label = ax.annotate(
             name, point, (dx, dy), textcoords="offset points", ha="center", va="center", fontsize=size, arrowprops=line
         )
+        label.set_in_layout(False)  # or the layout, and with it every anchor, would move again
 
 
 def plane(vectors: np.ndarray) -> np.ndarray:

@@ -1,0 +1,76 @@
+"""What a run leaves behind, and that corpus text cannot become markup."""
+
+from __future__ import annotations
+
+import json
+
+from tasks.figures import bars, heatmap, learning_curves, plane, scatter_map
+from tasks.report import number, write_metrics, write_report
+from tasks.result import Result
+
+FACTS = {"seed": "0", "revision": "abc", "command": "python run.py", "versions": "torch 2", "config": "a: 1"}
+HOSTILE = "<script>alert('x')</script> & \"quotes\" \u202e"
+
+
+def result():
+    rows = {"atd": {"perplexity": 12.345, "wins": 3}, "lbl": {"perplexity": 20.0}}
+    r = Result("tour", "atd/perplexity", rows, paper={"ATD": {"perplexity": 11.0}})
+    r.table(HOSTILE, ["a", HOSTILE], [[HOSTILE, 1.5], [None, 2]])
+    r.text("Samples", [HOSTILE], [(HOSTILE, HOSTILE)])
+    r.figure("bars", bars({"a": 1.0, "b": 2.0}, "value", {"a": 0.1}), HOSTILE)
+    return r
+
+
+def test_report_is_one_file_and_escapes_everything(tmp_path):
+    html = write_report(result(), tmp_path, 1.0, FACTS).read_text()
+    assert "<script" not in html and html.count("&lt;script&gt;") >= 6
+    assert "http://" not in html and "https://" not in html and "data:image/png;base64," in html
+    assert (tmp_path / "figures/bars.png").stat().st_size > 1000
+    assert (tmp_path / "figures/bars.svg").exists()
+    assert "paper: ATD" in html
+
+
+def test_metrics_have_the_stable_names(tmp_path):
+    write_metrics(result(), tmp_path, 2.0)
+    metrics = json.loads((tmp_path / "metrics.json").read_text())
+    assert metrics == {
+        "task": "tour",
+        "primary_metric": "atd/perplexity",
+        "value": 12.345,
+        "seconds": 2.0,
+        "rows": {"atd": {"perplexity": 12.345, "wins": 3}, "lbl": {"perplexity": 20.0}},
+    }
+
+
+def test_numbers_read_well():
+    shown = [number(v) for v in (1.23456, 123.456, 7, None, "x", 0.00012345)]
+    assert shown == ["1.235", "123.5", "7", "", "x", "0.0001234"]
+
+
+def label_boxes(figure):
+    from matplotlib.text import Text
+
+    figure.canvas.draw()
+    return [Text.get_window_extent(t) for t in figure.axes[0].texts]  # the words, without their leader lines
+
+
+def test_map_labels_do_not_overlap():
+    import numpy as np
+
+    rng = np.random.default_rng(0)
+    points = np.r_[np.zeros((6, 2)), rng.normal(size=(20, 2))]  # six on one spot
+    boxes = label_boxes(scatter_map(points, [f"attribute {i}" for i in range(len(points))]))
+    assert len(boxes) == 26
+    overlaps = sum(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+    assert overlaps == 0
+
+
+def test_plane_keeps_neighbours_and_small_figures_draw():
+    import numpy as np
+
+    vectors = np.array([[1, 0, 0], [0.9, 0.1, 0], [0, 0, 1.0]])
+    points = plane(vectors)
+    assert np.linalg.norm(points[0] - points[1]) < np.linalg.norm(points[0] - points[2])
+    assert plane(np.ones((1, 3))).shape == (1, 2)
+    heatmap(np.array([[1.0, -0.5], [-0.5, 1.0]]), ["a", "b"], "correlation").canvas.draw()
+    learning_curves({"atd": [{"epoch": 0, "val/perplexity": 3.0}]}).canvas.draw()
