@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from datamodules.readers.files import Place, find, walk
+from datamodules.readers.files import Place, counted, find, walk
 
 AUTHORS = pa.schema(
     {
@@ -96,7 +96,7 @@ class KaggleTable:
                         column_types=dict.fromkeys(columns, pa.string()), include_columns=columns
                     ),
                 )
-                for batch in reader:
+                for batch in counted(reader, "Reading blogs"):
                     table = pa.table(batch)
                     person = _people(table.rename_columns([*PERSON, *columns[5:]]), self.place, rows + 2)
                     rows += len(table)
@@ -146,7 +146,7 @@ class XmlFiles:
 
     def _files(self, ids: set[int] | None) -> Iterator[tuple[tuple, list[tuple[str, str]]]]:
         """(author, gender, age, industry, sign) and [(date, text)] of each author, by file name."""
-        for place, data in walk(self.root, ".xml"):
+        for place, data in counted(walk(self.root, ".xml"), "Reading blogs"):
             match = self.NAME.fullmatch(place.name)
             if not match:
                 raise place.error("the file name is not id.gender.age.industry.sign.xml; remove the file")

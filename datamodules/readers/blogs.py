@@ -17,7 +17,6 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from rich.progress import track
 
 from atd.errors import AtdError
 from datamodules.readers.blog_formats import KaggleTable, SampleTables, XmlFiles
@@ -54,7 +53,7 @@ def read_authors(data_dir: str | Path) -> pa.Table:
 
 def post_batches(data_dir: str | Path, authors: pa.Array | None = None) -> Iterator[pa.RecordBatch]:
     """All posts, or those of the given author ids, as record batches of schema POSTS in a fixed order."""
-    for batch in track(find_blogs(data_dir).batches(authors), "Reading blogs", total=None, transient=True):
+    for batch in find_blogs(data_dir).batches(authors):
         table = pa.table(batch)
         if authors is not None:
             table = table.filter(pc.is_in(table["author"], value_set=authors))

@@ -11,7 +11,7 @@ import gzip
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
@@ -20,6 +20,8 @@ from typing import IO
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from rich.console import Console
+from rich.progress import track
 
 from atd.errors import AtdError
 
@@ -178,6 +180,12 @@ def members(archive: Path, suffix: str) -> Iterator[tuple[Place, bytes]]:
                 if info.isfile() and info.name.removesuffix(".gz").endswith(suffix):
                     place = Place(archive, info.name)
                     yield place, _read(_gunzip(tar.extractfile(info)), place)
+
+
+def counted(items: Iterable, what: str) -> Iterable:
+    """The items, with a running count on the screen while they last."""
+    screen = Console(stderr=True)
+    return track(items, what, total=None, transient=True, console=screen, disable=not screen.is_terminal)
 
 
 def _shadowed(path: Path) -> bool:

@@ -13,10 +13,9 @@ from pathlib import Path
 from xml.parsers import expat
 
 import pyarrow as pa
-from rich.progress import track
 
 from atd.errors import AtdError
-from datamodules.readers.files import ARCHIVES, Place, walk
+from datamodules.readers.files import ARCHIVES, Place, counted, walk
 
 CATEGORIES = ("CCAT", "ECAT", "GCAT", "MCAT")  # corporate, economics, government and society, markets
 TOPICS = "bip:topics"  # the class of code lists that holds topics; others hold countries and industries
@@ -57,7 +56,7 @@ def read_reuters(data_dir: str | Path, lang: str, headline: bool = True) -> pa.T
 
 def _batches(root: Path, lang: str, headline: bool) -> Iterator[pa.RecordBatch]:
     rows = []
-    for place, data in track(walk(root, ".xml"), f"Reuters {lang}", total=None, transient=True):
+    for place, data in counted(walk(root, ".xml"), f"Reuters {lang}"):
         story = _Story(data, place)
         categories = story.topics & set(CATEGORIES)
         if len(categories) == 1:

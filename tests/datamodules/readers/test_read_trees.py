@@ -42,13 +42,12 @@ def nodes(tree, start: int = 0):
 def test_every_node_comes_back(folder, write, trees, packed):
     data = folder()
     write(data / "sst" / "train.txt", "\n".join(map(bracket, trees)) + "\n", packed)
+    names = ("text", "label", "length", "root", "sentence", "start")
     expected = [
-        {
-            "text": " ".join(inside), "label": label, "length": len(inside), "root": i == 0, "sentence": s, "start": start,
-        }
+        dict(zip(names, (" ".join(inside), label, len(inside), i == 0, s, start), strict=True))
         for s, tree in enumerate(trees)
         for i, (label, inside, start) in enumerate(nodes(tree))
-    ]  # fmt: skip
+    ]
     assert read_trees(data, "train").to_pylist() == expected
 
 
