@@ -27,7 +27,7 @@ from atd.errors import AtdError
 
 LIMIT = 2**31 - 1  # bytes of one unpacked file: 32-bit Arrow offsets, and the end of any decompression bomb
 ARCHIVES = (".zip", ".tgz", ".tar.gz", ".tar")
-DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, zipfile.BadZipFile, tarfile.TarError, NotImplementedError)
+DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, zipfile.BadZipFile, tarfile.TarError, RuntimeError)
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Place:
 
     def read(self) -> bytes:
         """All bytes, decompressed; refuses empty and damaged files."""
-        with self._guard():
+        with self.guard():
             if self.member:
                 data = next((data for place, data in members(self.path, self.member)), None)
                 if data is None:
@@ -97,7 +97,7 @@ class Place:
         return pa.table({c: pc.list_element(parts, names.index(c)) for c in columns})
 
     @contextmanager
-    def _guard(self) -> Iterator[None]:
+    def guard(self) -> Iterator[None]:
         try:
             yield
         except DAMAGE as e:
@@ -154,7 +154,7 @@ def walk(root: Path, suffix: str) -> Iterator[tuple[Place, bytes]]:
     """
     if root.is_file():
         place = Place(root)
-        with place._guard():
+        with place.guard():
             yield from members(root, suffix)
         return
     for path in sorted(p for p in root.rglob("*") if p.is_file()):

@@ -1,0 +1,76 @@
+"""Unpack a zip or tar that nobody vouches for: plain files only, inside one folder, up to a size."""
+
+from __future__ import annotations
+
+import os
+import tarfile
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import IO
+
+from atd.errors import AtdError
+from datamodules.readers.files import Place
+
+LIMIT = 20 * 2**30  # bytes, all members together
+
+
+def extract(archive: str | Path, folder: str | Path, limit: int = LIMIT) -> list[Path]:
+    """Unpack into `folder` and list the files, by name. Any doubtful member refuses the archive, and nothing is left.
+
+    Members are written by us under checked names: modes, owners and links of the archive have no effect.
+    """
+    archive, folder = Path(archive), Path(folder)
+    place = Place(archive)
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".unpack-") as name, place.guard():
+        room, names = limit, set()
+        for member, opened in _members(archive, place):
+            path = Path(name) / _checked(member, place)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with opened() as source, open(path, "wb") as out:
+                while chunk := source.read(1 << 20):
+                    room -= len(chunk)
+                    if room < 0:
+                        raise place.error(
+                            f"more than {limit} bytes when unpacked; if it is genuine, unpack it yourself"
+                        )
+                    _write(out, chunk, folder)
+            names.add(path.relative_to(name))
+        for relative in sorted(names):
+            (folder / relative).parent.mkdir(parents=True, exist_ok=True)
+            os.replace(Path(name) / relative, folder / relative)
+    return [folder / relative for relative in sorted(names)]
+
+
+def _members(archive: Path, place: Place) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
+    """(name, how to open it) of every file; folders are passed by, links and devices refused."""
+    if archive.name.endswith(".zip"):
+        with zipfile.ZipFile(archive) as zipped:
+            for info in zipped.infolist():
+                if info.external_attr >> 28 not in (0, 4, 8):  # file types of Unix: unset, folder, file
+                    raise place.error(f"member {info.filename!r} is a link or a device; do not use this archive")
+                if not info.is_dir():
+                    yield info.filename, lambda info=info: zipped.open(info)
+    else:
+        with tarfile.open(archive, "r|*") as tar:
+            for info in tar:
+                if not info.isfile() and not info.isdir():
+                    raise place.error(f"member {info.name!r} is a link or a device; do not use this archive")
+                if info.isfile():
+                    yield info.name, lambda info=info: tar.extractfile(info)
+
+
+def _write(out: IO[bytes], chunk: bytes, folder: Path) -> None:
+    try:
+        out.write(chunk)
+    except OSError as e:
+        raise AtdError(f"{folder}: cannot be written ({e.strerror}); make room and run again") from e
+
+
+def _checked(member: str, place: Place) -> PurePosixPath:
+    path = PurePosixPath(member)
+    if path.is_absolute() or ".." in path.parts or "\\" in member or PureWindowsPath(member).drive or not path.parts:
+        raise place.error(f"member {member!r} would land outside the folder; do not use this archive")
+    return path
