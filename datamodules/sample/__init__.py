@@ -14,11 +14,21 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from atd.errors import AtdError
-from datamodules.sample import books
+from datamodules.sample import blogs, books, news, parallel, tagged, trees
 from datamodules.sample.lexicon import Lexicon
+from datamodules.sample.translation import translations
+
+__all__ = ["PARTS", "book_groups", "polysemous_words", "similar_books", "translations", "version", "write"]
 
 PARTS: dict[str, Callable[[Path, int], None]] = {
     "gutenberg": books.write,
+    "sst": trees.write,
+    "europarl": parallel.write_europarl,
+    "monolingual": parallel.write_monolingual,
+    "sib200": parallel.write_topics,
+    "reuters": news.write,
+    "blogs": blogs.write,
+    "pos": tagged.write,
 }
 STAMP = ".sample"
 POLYSEMOUS = ("light", "bank", "spirit", "watch", "match", "bear", "ball", "port", "sound", "court", "crown", "host",
