@@ -7,6 +7,7 @@ that the archive chose.
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import tarfile
 import zipfile
@@ -70,7 +71,9 @@ class Place:
 
         Only \\n (or \\r\\n) ends a line: parallel corpora hold U+0085 and U+2028 inside sentences.
         """
-        data = self.text().encode()
+        data = self.read()
+        decode(data, self)  # only to find bad bytes: the text itself stays as it is
+        data = data.removeprefix(codecs.BOM_UTF8).replace(b"\r\n", b"\n")
         if not data.endswith(b"\n"):
             data += b"\n"
         ends = np.flatnonzero(np.frombuffer(data, np.uint8) == ord("\n"))
@@ -89,6 +92,8 @@ class Place:
                 raise self.error(f"no column {absent[0]!r} among {names}; the header must name {columns}", 1)
         else:
             names = columns
+        if len(lines) == int(header):
+            raise self.error("a header but no rows; fetch the file again")
         parts = pc.split_pattern(lines[int(header) :], "\t")
         wrong = np.flatnonzero(pc.list_value_length(parts).to_numpy() != len(names))
         if len(wrong):

@@ -61,6 +61,17 @@ def test_uneven_fields_and_absent_columns_name_their_line(tmp_path, write, one_l
         Place(write(tmp_path / "b.tsv", "id\tbody\n1\tx\n")).fields(["id", "text"], header=True)
 
 
+def test_a_header_alone_is_no_table(tmp_path, write, one_line):
+    with one_line("a.tsv", "no rows"):
+        Place(write(tmp_path / "a.tsv", "id\ttext\n")).fields(["id", "text"], header=True)
+
+
+def test_a_byte_order_mark_is_no_text(tmp_path, write):
+    place = Place(write(tmp_path / "a.txt", b"\xef\xbb\xbfone\r\ntwo"))
+    assert place.lines().to_pylist() == ["one", "two"]
+    assert place.text() == "one\ntwo"
+
+
 @pytest.mark.parametrize("data", [b"", b" \n\n", gzip.compress(b"")])
 def test_empty_file(tmp_path, write, one_line, data):
     with one_line("a.txt", "empty"):
