@@ -55,8 +55,11 @@ def write(root: Path | str, seed: int = 0, parts: Iterable[str] | None = None) -
     if unknown := [part for part in chosen if part not in PARTS]:
         raise AtdError(f"no sample corpus {unknown[0]!r}; there are {', '.join(PARTS)}")
     stamp = f"{version} seed={seed} {' '.join(chosen)}\n"
+    foreign = AtdError(f"{root} exists and holds something else; remove it or name a new folder")
     if _is_complete(root, stamp):
         return root
+    if root.exists() and (not root.is_dir() or any(root.iterdir())):
+        raise foreign
     root.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{root.name}-", dir=root.parent))
     try:
@@ -65,10 +68,10 @@ def write(root: Path | str, seed: int = 0, parts: Iterable[str] | None = None) -
             PARTS[part](fresh, seed)
         (fresh / STAMP).write_text(stamp)
         try:
-            fresh.rename(root)  # fails on a folder that holds anything
+            fresh.rename(root)  # fails on a folder that meanwhile holds anything
         except OSError:
             if not _is_complete(root, stamp):
-                raise AtdError(f"{root} exists and holds something else; remove it or name a new folder") from None
+                raise foreign from None
     finally:
         shutil.rmtree(fresh, ignore_errors=True)
     return root

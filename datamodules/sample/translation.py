@@ -130,11 +130,13 @@ def conjugate(forms: list[str], lang: str, infinitive: bool) -> str:
 
 
 def draw(rng: Random, domain: str) -> Sentence:
+    """A sentence mostly of one domain."""
     words = dictionary().words
     phrases: list[Phrase] = []
     while len(phrases) < 4:
-        common = rng.random() < 0.2
-        noun = rng.choice(words["noun"]["union" if common else domain])
+        chance = rng.random()
+        source = "union" if chance < 0.2 else domain if chance < 0.82 else rng.choice(dictionary().domains)
+        noun = rng.choice(words["noun"][source])
         if all(noun is not phrase.noun for phrase in phrases):
             adjective = rng.choice(words["adj"]["all"]) if rng.random() < 0.35 else None
             phrases.append(Phrase(noun, adjective))
