@@ -29,8 +29,13 @@ class AttributeTable(nn.Module):
         self.reset()
 
     def reset(self) -> None:
-        """Random start. Half the entries are positive, so a rectified x begins half sparse."""
-        nn.init.normal_(self.L)
+        """Random, positive and close together: N(0.3, 0.03²).
+
+        An entry that starts below zero gets no gradient through the rectifier and keeps its random place. On the
+        sample books N(0, 1) found the twin of 2 and 6 of 8 books (two seeds), this start 8, at equal perplexity.
+        A rare attribute stays near the common start, which is the best guess for it.
+        """
+        nn.init.normal_(self.L, mean=0.3, std=0.03)
 
     @torch.no_grad()
     def start_at(self, x_AD: Tensor) -> None:
