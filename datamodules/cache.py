@@ -1,0 +1,243 @@
+"""An encoded corpus on disk: one Arrow file, opened by memory-mapping, named by what made it.
+
+A row is a document; its tokens are a list, which Arrow stores as the flat int32 array and the offsets a loader wants.
+Beside `<name>-<hash>.arrow` lies `<name>-<hash>.json`: the key that was hashed, for a human, and the size and checksum
+that are compared on opening. Both are written under another name and renamed, within a file lock: a reader sees the
+whole file or none, and of two processes that need the same corpus one builds while the other waits.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import warnings
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import filelock
+import numpy as np
+import pyarrow as pa
+
+from atd.errors import AtdError
+from atd.vocabulary import Vocabulary
+
+FORMAT = 1  # raise when the meaning of the file, of a tokeniser or of a reader changes: old caches are then left alone
+BLOCK = 1 << 20
+CHECKED_BLOCKS = 256  # files up to 256 MB are checked whole (0.1 s), larger ones in as many evenly spaced blocks
+
+
+class DamagedCache(Exception):
+    """The file is there but is not what was written."""
+
+
+@dataclass
+class EncodedCorpus:
+    """Documents as ids. The arrays of an opened cache are read-only views of the mapped file.
+
+    `tokens` (n_tokens,) int32 · `offsets` (n_docs+1,) int64 · `attributes` int32: (n_docs,), (n_docs, M), or
+    (n_tokens,) with `per_token` · `columns`: further values per document, numpy where numeric, else an Arrow array ·
+    `meta`: JSON values, among them `vocabulary` and `attributes` (their names).
+    """
+
+    tokens: np.ndarray
+    offsets: np.ndarray
+    attributes: np.ndarray
+    columns: dict[str, Any] = field(default_factory=dict)
+    meta: dict[str, Any] = field(default_factory=dict)
+    per_token: bool = False
+
+    def __post_init__(self) -> None:
+        documents, n = len(self.offsets) - 1, len(self.tokens)
+        rows = n if self.per_token else documents
+        if self.offsets[0] != 0 or self.offsets[-1] != n or len(self.attributes) != rows:
+            raise ValueError(
+                f"offsets or {len(self.attributes)} attributes do not fit {documents} documents, {n} tokens"
+            )
+        for name, values in self.columns.items():
+            if len(values) != documents:
+                raise ValueError(f"column {name}: {len(values)} values for {documents} documents")
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def __getitem__(self, document: int) -> np.ndarray:
+        """The tokens of one document."""
+        return self.tokens[self.offsets[document] : self.offsets[document + 1]]
+
+    @property
+    def lengths(self) -> np.ndarray:
+        return np.diff(self.offsets)
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary.from_state(self.meta["vocabulary"])
+
+    def select(self, documents: np.ndarray) -> EncodedCorpus:
+        """The corpus of some documents (a mask or indices). Neighbouring ones are a view, others a copy."""
+        index = np.asarray(documents)
+        index = np.flatnonzero(index) if index.dtype == bool else index.astype(np.int64)
+        lengths = self.lengths[index]
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        if len(index) and np.array_equal(index, np.arange(index[0], index[-1] + 1)):
+            rows: slice | np.ndarray = slice(index[0], index[-1] + 1)
+            flat: slice | np.ndarray = slice(self.offsets[index[0]], self.offsets[index[-1] + 1])
+        else:
+            rows = index
+            flat = np.arange(offsets[-1]) + np.repeat(self.offsets[index] - offsets[:-1], lengths)
+        columns = {k: _rows_of(v, rows) for k, v in self.columns.items()}
+        attributes = self.attributes[flat if self.per_token else rows]
+        return EncodedCorpus(self.tokens[flat], offsets, attributes, columns, self.meta, self.per_token)
+
+    def write(self, path: Path) -> None:
+        """Write the Arrow file; the caller sees to it that nobody reads it half-written."""
+        columns: dict[str, pa.Array] = {"tokens": _lists(self.offsets, self.tokens)}
+        if self.per_token:
+            columns["attributes"] = _lists(self.offsets, self.attributes)
+        elif self.attributes.ndim == 2:
+            flat = pa.array(np.ascontiguousarray(self.attributes, dtype=np.int32).ravel())
+            columns["attributes"] = pa.FixedSizeListArray.from_arrays(flat, self.attributes.shape[1])
+        else:
+            columns["attributes"] = pa.array(self.attributes, type=pa.int32())
+        columns |= {f"column:{k}": _plain(v) for k, v in self.columns.items()}
+        batch = pa.record_batch(columns, metadata={"atd": json.dumps(self.meta)})
+        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+
+    @classmethod
+    def open(cls, path: Path) -> EncodedCorpus:
+        """Map the file; nothing is read until it is used."""
+        try:
+            with pa.memory_map(str(path)) as source:
+                batch = pa.ipc.open_file(source).get_batch(0)
+            arrays = dict(zip(batch.schema.names, batch.columns))
+            tokens, attributes = arrays.pop("tokens"), arrays.pop("attributes")
+            per_token = pa.types.is_large_list(attributes.type)
+            return cls(
+                tokens=tokens.values.to_numpy(),
+                offsets=tokens.offsets.to_numpy(),
+                attributes=_attributes(attributes),
+                columns={k.removeprefix("column:"): _numpy_if_numeric(v) for k, v in arrays.items()},
+                meta=json.loads(batch.schema.metadata[b"atd"]),
+                per_token=per_token,
+            )
+        except FileNotFoundError:
+            raise
+        except (pa.ArrowException, OSError, KeyError, IndexError, ValueError, AttributeError, TypeError) as error:
+            raise DamagedCache(f"{path}: {error}") from error
+
+
+def open_or_build(
+    key: dict[str, Any],
+    build: Callable[[], EncodedCorpus],
+    folder: str | Path,
+    name: str = "corpus",
+    rebuild: bool = False,
+) -> EncodedCorpus:
+    """The corpus that `key` (inputs and settings) describes: from `folder`, or built and kept there."""
+    key = {"format": FORMAT, **key}
+    text = json.dumps(key, sort_keys=True, default=str)
+    path = Path(folder) / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.arrow"
+    if not rebuild and (corpus := _open_checked(path)):
+        return corpus
+    with _explained(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(path.with_suffix(".lock")).acquire()
+    with lock:
+        if not rebuild and (corpus := _open_checked(path, warn=True)):
+            return corpus  # another process built it meanwhile
+        corpus = build()
+        with _explained(path):
+            _write(corpus, path, json.loads(text))
+    return EncodedCorpus.open(path)
+
+
+@contextlib.contextmanager
+def _explained(path: Path) -> Iterator[None]:
+    """A full disk or a folder that cannot be written to, in one line."""
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error).splitlines()[0]
+        raise AtdError(f"cannot keep {path}: {reason}; make room or set paths.cache to another folder") from error
+
+
+def fingerprint(paths: Iterable[str | Path]) -> list[list]:
+    """What identifies input files in a cache key: name, size and time of change, without reading them."""
+    stats = [(Path(p).resolve(), os.stat(p)) for p in paths]
+    return sorted([str(p), s.st_size, s.st_mtime_ns] for p, s in stats)
+
+
+def _open_checked(path: Path, warn: bool = False) -> EncodedCorpus | None:
+    """None when there is no such cache, or a damaged one: half of a pair that is being renamed looks damaged too, so
+    only the look under the lock warns."""
+    try:
+        facts = json.loads(path.with_suffix(".json").read_text())
+        if facts["size"] != path.stat().st_size or facts["checksum"] != checksum(path):
+            raise DamagedCache(f"{path}: size or checksum differ from what was written")
+        return EncodedCorpus.open(path)
+    except FileNotFoundError:
+        return None
+    except (DamagedCache, ValueError, KeyError) as error:
+        if warn:
+            warnings.warn(f"the cached corpus is damaged and will be built anew ({error})", stacklevel=3)
+        return None
+
+
+def _write(corpus: EncodedCorpus, path: Path, key: dict[str, Any]) -> None:
+    part, facts_path = path.with_suffix(".part"), path.with_suffix(".json")
+    facts_part = path.with_suffix(".json.part")
+    try:
+        corpus.write(part)
+        facts = {"size": part.stat().st_size, "checksum": checksum(part), "key": key}
+        facts_part.write_text(json.dumps(facts, indent=1))
+        os.replace(facts_part, facts_path)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+        facts_part.unlink(missing_ok=True)
+
+
+def checksum(path: Path) -> int:
+    """CRC-32 of the file's blocks, read apart from the mapping so that the pages do not stay in memory."""
+    size, crc = path.stat().st_size, 0
+    stride = max(BLOCK, -(-size // CHECKED_BLOCKS))
+    with open(path, "rb", buffering=0) as file:
+        for start in range(0, size, stride):
+            file.seek(start)
+            crc = zlib.crc32(file.read(BLOCK), crc)
+    return crc
+
+
+def _lists(offsets: np.ndarray, values: np.ndarray) -> pa.LargeListArray:
+    return pa.LargeListArray.from_arrays(pa.array(offsets, pa.int64()), pa.array(values, pa.int32()))
+
+
+def _plain(values: Any) -> pa.Array:
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    return values if isinstance(values, pa.Array) else pa.array(values)
+
+
+def _numpy_if_numeric(values: pa.Array) -> Any:
+    numeric = pa.types.is_primitive(values.type) and not values.null_count
+    return values.to_numpy(zero_copy_only=False) if numeric else values
+
+
+def _attributes(values: pa.Array) -> np.ndarray:
+    if pa.types.is_fixed_size_list(values.type):
+        return values.values.to_numpy().reshape(-1, values.type.list_size)
+    return values.values.to_numpy() if pa.types.is_large_list(values.type) else values.to_numpy()
+
+
+def _rows_of(values: Sequence, rows: slice | np.ndarray) -> Any:
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if isinstance(values, pa.Array):
+        return values[rows] if isinstance(rows, slice) else values.take(pa.array(rows))
+    return np.asarray(values)[rows]
