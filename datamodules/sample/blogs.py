@@ -27,8 +27,8 @@ FRIENDS = (
     "Abby Alex Ben Beth Chris Cody Dana Emma Evan Greg Ivy Jake Jen Josh Kyle Liz Matt Meg Mike Nina Ryan Sara Tom Zack"
 )
 PASTIMES = (
-    "archery badminton baking banjo bonsai bowling camping chess crochet cycling fishing golf hiking hockey jazz "
-    "jogging karate knitting model_trains opera origami poetry poker pottery sailing skating soccer swimming tennis yoga"
+    "badminton baking banjo bonsai bowling camping chess crochet cycling fishing golf hiking hockey jazz jogging "
+    "karate knitting model_trains opera origami poetry poker pottery sailing skating soccer swimming tennis yoga"
 )
 
 

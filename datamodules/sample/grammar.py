@@ -25,7 +25,6 @@ from datamodules.sample.lexicon import Lexicon, Noun, Tagged
 
 PRONOUNS = {
     "he": {"man": "he", "woman": "she", "group": "they"},
-    "him": {"man": "him", "woman": "her", "group": "them"},
     "his": {"man": "his", "woman": "her", "group": "their"},
 }
 
@@ -38,7 +37,7 @@ class Choice:
         self.edges = list(accumulate(weights))
 
     def __call__(self, rng: Random) -> Any:
-        return self.items[bisect(self.edges, rng.random() * self.edges[-1])]
+        return self.items[bisect(self.edges, rng.random() * self.edges[-1], hi=len(self.items) - 1)]
 
 
 class Voice:
@@ -219,7 +218,7 @@ class Voice:
     def _pronoun(self, case: str) -> None:
         self.out.append((PRONOUNS[case][self.gender], "PRP$" if case == "his" else "PRP"))
 
-    _he = _him = _his = _pronoun
+    _he = _his = _pronoun
 
     def _was(self, _: str) -> None:
         self.out.append(("were" if self.many else "was", "VBD"))

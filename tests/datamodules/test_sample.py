@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import xml.etree.ElementTree as ElementTree
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -307,3 +308,11 @@ def test_tagged_sentences_cover_the_books(root: Path, books: dict[str, list[str]
     pieces = {piece for word in vocabulary for piece in words(word)}
     unknown = sum(n for w, n in text.items() if w not in pieces) / text.total()
     assert unknown < 0.01, [w for w in text if w not in pieces][:20]
+
+
+def test_several_may_write_the_same_folder_at_once(tmp_path: Path) -> None:
+    with ThreadPoolExecutor(4) as pool:
+        written = list(pool.map(lambda _: sample.write(tmp_path / "same", parts=["sst"]), range(4)))
+    assert set(written) == {tmp_path / "same"}
+    assert [p.name for p in tmp_path.iterdir()] == ["same"]
+    assert sorted(p.name for p in (tmp_path / "same" / "sst").iterdir()) == ["dev.txt", "test.txt", "train.txt"]
