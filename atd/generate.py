@@ -48,12 +48,11 @@ def generate(
     text[:, N : N + start_BS.shape[1]] = start_BS
     hidden = folded_hidden(model, language)
     W_HV, b_V = _output(model, language, forbid)
-    u_TB = torch.rand(length, B, dtype=torch.float64, generator=generator, device=generator.device).to(b_V.device)
     for t in range(length):
         at = text.shape[1] - length + t
         h_BH = hidden(text[:, at - N : at], None if x_TBD is None else x_TBD[t])
         logits_BV = torch.addmm(b_V, h_BH, W_HV)
-        text[:, at] = draw(logits_BV, u_TB[t], temperature, top_k, top_p)
+        text[:, at] = draw(logits_BV, generator, temperature, top_k, top_p)
     return text[:, text.shape[1] - length :].clone()
 
 
@@ -81,9 +80,13 @@ def _output(model: NextWordModel, language: int, forbid: Sequence[int]) -> tuple
 
 
 def draw(
-    logits_BV: Tensor, u_B: Tensor, temperature: float = 1.0, top_k: int | None = None, top_p: float | None = None
+    logits_BV: Tensor,
+    generator: torch.Generator,
+    temperature: float = 1.0,
+    top_k: int | None = None,
+    top_p: float | None = None,
 ) -> Tensor:
-    """One word per row with probability softmax(logits / temperature), cut to top-k and top-p; u in [0, 1).
+    """One word per row with probability softmax(logits / temperature), cut to top-k and then top-p (B).
 
     V is a whole number of blocks. Overwrites the logits.
     """
@@ -91,17 +94,46 @@ def draw(
         return logits_BV.argmax(1)
     if temperature != 1:
         logits_BV /= temperature
-    if top_k is not None or (top_p is not None and top_p < 1):
-        weight, ids = _nucleus(logits_BV, top_k, top_p)
-        return ids.gather(1, _invert(weight, u_B)[0][:, None])[:, 0]
-    weight_BV = logits_BV.sub_(logits_BV.amax(1, keepdim=True)).exp_()
-    blocks = weight_BV.view(len(weight_BV), -1, BLOCK)
-    block_B, rest_B = _invert(blocks.sum(2), u_B)
-    inside_B, _ = _invert(blocks[torch.arange(len(blocks), device=blocks.device), block_B], rest_B)
+    if top_k is not None:
+        values, ids = logits_BV.topk(min(top_k, logits_BV.shape[1]))
+        weight = functional.pad((values - values[:, :1]).exp(), (0, -values.shape[1] % BLOCK))
+        return ids.gather(1, _nucleus(weight, top_p, generator)[:, None])[:, 0]
+    return _nucleus(logits_BV.sub_(logits_BV.amax(1, keepdim=True)).exp_(), top_p, generator)
+
+
+def _nucleus(weight_BV: Tensor, top_p: float | None, generator: torch.Generator) -> Tensor:
+    """A column per row in proportion to its weight, among the fewest heaviest whose share reaches p.
+
+    By rejection, which needs no sorting: a column lies in the nucleus if those before it, the heavier ones, do
+    not reach p. One that does not takes all later columns out with it, so a few rounds suffice.
+    """
+    column_B = _pick(weight_BV, generator)
+    if top_p is None or top_p == 1:
+        return column_B
+    goal_B = top_p * weight_BV.sum(1)
+    index_V = torch.arange(weight_BV.shape[1], device=weight_BV.device)
+    rows = torch.arange(len(weight_BV), device=weight_BV.device)
+    while len(rows):
+        weight, column = weight_BV[rows], column_B[rows, None]
+        own = weight.gather(1, column)
+        before = weight.masked_fill((weight < own) | ((weight == own) & (index_V >= column)), 0)
+        outside = before.sum(1) >= goal_B[rows]
+        rows = rows[outside]
+        weight_BV[rows] = before[outside]
+        column_B[rows] = _pick(before[outside], generator)
+    return column_B
+
+
+def _pick(weight_BV: Tensor, generator: torch.Generator) -> Tensor:
+    """A column per row in proportion to its weight: first a block of columns, then one inside it."""
+    u_B = torch.rand(len(weight_BV), dtype=torch.float64, generator=generator, device=generator.device)
+    blocks = weight_BV.unflatten(1, (-1, BLOCK))
+    block_B, rest_B = invert(blocks.sum(2), u_B.to(weight_BV.device))
+    inside_B, _ = invert(blocks[torch.arange(len(blocks), device=blocks.device), block_B], rest_B)
     return block_B * BLOCK + inside_B
 
 
-def _invert(weight: Tensor, u_B: Tensor) -> tuple[Tensor, Tensor]:
+def invert(weight: Tensor, u_B: Tensor) -> tuple[Tensor, Tensor]:
     """The column where the cumulative weight of each row passes u·total, and how far u lies inside it (0–1).
 
     In double precision, and never on a column of zero weight.
@@ -112,25 +144,6 @@ def _invert(weight: Tensor, u_B: Tensor) -> tuple[Tensor, Tensor]:
     own = weight.gather(1, column).double()
     inside = (goal - (cumulative.gather(1, column) - own)) / own
     return column[:, 0], inside[:, 0].clamp(0, 1 - 1e-12)
-
-
-def _nucleus(logits_BV: Tensor, top_k: int | None, top_p: float | None) -> tuple[Tensor, Tensor]:
-    """Weights and ids of the words that stay, likeliest first.
-
-    top_p keeps the fewest words whose probability reaches p. Rows are sorted only as deep as p needs.
-    """
-    V = logits_BV.shape[1]
-    k = min(top_k or 64, V)
-    values, ids = logits_BV.topk(k)
-    if top_p is None or top_p == 1:
-        return (values - values[:, :1]).exp(), ids
-    total_B = values.logsumexp(1) if top_k else logits_BV.logsumexp(1)
-    while k < V and not top_k and bool(((values.logsumexp(1) - total_B).exp() < top_p).any()):
-        k = min(4 * k, V)
-        values, ids = logits_BV.topk(k)
-    weight = (values - total_B[:, None]).double().exp()
-    before = weight.cumsum(1) - weight
-    return weight.masked_fill(before >= top_p, 0), ids
 
 
 def _check(length: int, temperature: float, top_k: int | None, top_p: float | None) -> None:

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from atd.errors import AtdError
-from atd.generate import BLOCK, draw, folded_hidden, generate
+from atd.generate import BLOCK, draw, folded_hidden, generate, invert
 from atd.lm import LogBilinearLM, MultiplicativeLM, TensorLM, UnsharedLM
 from atd.vocabulary import BOS_ID
 
@@ -77,7 +77,7 @@ def test_same_seed_same_text_and_forbidden_words_never():
 
 def frequencies(logits, n=60_000, **options):
     rows = logits.expand(n, -1).clone()
-    words = draw(rows, torch.rand(n, dtype=torch.float64, generator=seed()), **options)
+    words = draw(rows, seed(), **options)
     return torch.bincount(words, minlength=logits.numel()).double() / n
 
 
@@ -107,11 +107,19 @@ def test_top_k_and_top_p_keep_exactly_the_words_they_should():
     assert flat.count_nonzero() == -(-9 * 3 * BLOCK // 10)
 
 
-def test_edges_of_the_unit_interval_never_reach_a_forbidden_word():
-    logits = torch.full((2, 2 * BLOCK), -torch.inf)
-    logits[:, [3, BLOCK + 5]] = 0.0
-    words = draw(logits, torch.tensor([0.0, 1 - 2**-53], dtype=torch.float64))
-    assert words.tolist() == [3, BLOCK + 5]
+def test_top_p_after_top_k_is_a_share_of_what_top_k_left():
+    logits = torch.full((BLOCK,), -20.0)
+    logits[:4] = torch.tensor([0.4, 0.3, 0.2, 0.1]).log()
+    assert set(frequencies(logits, top_k=2, top_p=0.6).nonzero()[:, 0].tolist()) == {0, 1}
+    assert set(frequencies(logits, top_k=2, top_p=0.55).nonzero()[:, 0].tolist()) == {0}
+
+
+def test_edges_of_the_unit_interval_never_reach_a_column_without_weight():
+    weight = torch.zeros(3, 2 * BLOCK)
+    weight[:, [3, BLOCK + 5]] = 0.7
+    column, inside = invert(weight, torch.tensor([0.0, 0.5, 1 - 2**-53], dtype=torch.float64))
+    assert column.tolist() == [3, 3, BLOCK + 5]
+    torch.testing.assert_close(inside, torch.tensor([0.0, 1.0, 1.0], dtype=torch.float64))
 
 
 @pytest.mark.parametrize(
