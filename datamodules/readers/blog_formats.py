@@ -90,7 +90,7 @@ class KaggleTable:
             with pa.input_stream(str(self.place.path)) as stream:  # unpacks .gz by its name
                 reader = pyarrow.csv.open_csv(
                     stream,
-                    pyarrow.csv.ReadOptions(block_size=8 << 20),
+                    pyarrow.csv.ReadOptions(block_size=4 << 20, use_threads=False),
                     pyarrow.csv.ParseOptions(newlines_in_values=True),
                     pyarrow.csv.ConvertOptions(
                         column_types=dict.fromkeys(columns, pa.string()), include_columns=columns
@@ -117,7 +117,8 @@ class XmlFiles:
     root: Path
 
     NAME = re.compile(r"(\d+)\.(male|female)\.(\d+)\.([^.]+)\.([^.]+)\.xml")
-    POST = re.compile(r"(?is)<date>([^<]*)</date>\s*<post>(.*?)</post>(?=\s*(?:<date>|</blog>|\Z))")
+    HEAD = re.compile(r"<date>([^<]*)</date>\s*<post>")
+    END = re.compile(r"</post>(?=\s*(?:<date>|</[Bb]log>|\Z))")
 
     @classmethod
     def find(cls, data_dir: Path) -> XmlFiles | None:
@@ -159,10 +160,14 @@ class XmlFiles:
 
     def _posts(self, place: Place, text: str) -> list[tuple[str, str]]:
         posts, end = [], 0
-        for match in self.POST.finditer(text):
-            posts.append((match[1].strip(), match[2]))
-            end = match.end()
-        if not posts or "<post>" in text[end:].lower():
+        *pieces, tail = self.END.split(text)
+        for piece in pieces:
+            head = self.HEAD.search(piece)
+            if not head:
+                break
+            posts.append((head[1].strip(), piece[head.end() :]))
+            end += len(piece) + len("</post>")
+        if not posts or len(posts) < len(pieces) or "<post>" in tail:
             line = text.count("\n", 0, end) + 1
             raise place.error("no complete <date>…<post>…</post> from here on; fetch the file again", line)
         return posts
