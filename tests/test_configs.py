@@ -1,0 +1,57 @@
+"""Every choice of every group composes, passes the checks, and names things that exist."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+from hydra import compose, initialize_config_dir
+from hydra.utils import get_class
+from omegaconf import OmegaConf
+
+from tasks.check import check
+
+CONF = Path(__file__).parent.parent / "conf"
+GROUPS = ("task", "data", "model", "optim", "trainer", "logger", "inference", "experiment")
+CHOICES = [(group, path.stem) for group in GROUPS for path in sorted((CONF / group).glob("*.yaml"))]
+
+
+def composed(*overrides: str):
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose("config", list(overrides))
+
+
+@pytest.mark.parametrize(("group", "choice"), CHOICES, ids=lambda v: v)
+def test_every_choice_composes(group, choice):
+    cfg = composed(f"{group}={choice}")
+    OmegaConf.to_container(cfg, resolve=True)  # every interpolation has an answer
+    check(cfg)
+    assert importlib.util.find_spec(f"tasks.{cfg.task.name}"), cfg.task.name
+    assert get_class(cfg.data._target_)
+
+
+def test_every_task_can_be_chosen():
+    names = {composed(f"task={choice}").task.name for group, choice in CHOICES if group == "task"}
+    assert names == {choice for group, choice in CHOICES if group == "task"}
+
+
+def test_a_task_brings_its_data_and_the_command_line_has_the_last_word():
+    assert composed("task=tour").data._target_ == "datamodules.gutenberg.Gutenberg"
+    assert composed("task=tour", "model.K=7").model.K == 7
+    assert composed("task=tour", "data=table", "data.path=x.csv", "data.text=t").data.path == "x.csv"
+
+
+def test_a_task_may_not_be_misspelt_silently():
+    from omegaconf.errors import ConfigAttributeError
+
+    with pytest.raises(Exception) as error:
+        composed("trainer.max_epoch=3")
+    assert isinstance(error.value.__cause__, ConfigAttributeError) or "max_epoch" in str(error.value)
+
+
+@pytest.mark.parametrize("path", sorted((CONF / "experiment").glob("*.yaml")), ids=lambda p: p.stem)
+def test_an_experiment_opens_with_its_command_and_expectations(path):
+    head = path.read_text(encoding="utf-8").split("\ndefaults:")[0]
+    assert f"experiment={path.stem}" in head, "the command"
+    assert "expect" in head.lower() and "min" in head, "expected score and time"
