@@ -1,0 +1,159 @@
+"""Conditional word similarity (section 3.4, tables 5 and 7): neighbours under A and B, and what moved.
+
+V vocabulary, K word dim, D attribute dim, A attributes, L languages.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from rich.progress import track
+
+from atd.errors import AtdError
+from atd.lm import LogBilinearLM, UnsharedLM
+from atd.mix import parse
+from atd.neighbours import attribute_shift, compare, neighbours, query_vector, rank_shift, unit
+from atd.vocabulary import SPECIALS
+from tasks.models import Trained, load
+from tasks.result import Result
+from tasks.tour import similarities
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+SPECIAL_IDS = range(len(SPECIALS))
+REPORTED_ATTRIBUTES = 300  # at most so many attributes are compared for one word; each costs a V×K product
+
+
+@torch.inference_mode()
+def run(cfg: DictConfig, out: Path) -> Result:
+    trained = trained_model(cfg)
+    x_AD = trained.model.attributes.vectors()
+    if isinstance(trained.model, UnsharedLM):
+        return across_languages(cfg, trained, x_AD)
+    a, b = (cfg.a, cfg.b) if cfg.a and cfg.b else named_pair(cfg, trained, x_AD)
+    x_a, x_b = (parse(mix, trained.attributes) @ x_AD for mix in (a, b))
+    changed, shift = changed_words(trained, x_a, x_b, cfg)
+    queries = as_list(cfg.query) or [trained.vocabulary.words[w] for w in changed[: cfg.task.shown]]
+    ids = [phrase(trained, query) for query in queries]
+    result = Result("similarity", "atd/common", {"atd": {}})
+    compare_queries(result, trained, queries, ids, (a, b), (x_a, x_b), cfg)
+    rows = [[trained.vocabulary.words[w], float(s)] for w, s in zip(changed, shift, strict=True)]
+    result.table(
+        f"Words that change most between {a} and {b}",
+        ["word", "rank shift"],
+        rows[: cfg.task.shown],
+        "0: the nearest words stay the nearest. 1: a neighbour under one stands typically e times further down "
+        "the list under the other.",
+    )
+    for query, word in zip(queries[:3], ids, strict=False):
+        if len(word) == 1 and len(x_AD) > 2:
+            attributes_that_change(result, trained, query, word[0], x_AD, cfg)
+    return result
+
+
+def trained_model(cfg: DictConfig) -> Trained:
+    """The checkpoint's model, if it has attributes."""
+    if cfg.checkpoint is None:
+        raise AtdError(f"task={cfg.task.name}: needs checkpoint=, a run folder or checkpoint file of a trained model")
+    trained = load(cfg.checkpoint)
+    if isinstance(trained.model, LogBilinearLM):
+        raise AtdError(f"checkpoint={cfg.checkpoint}: a log-bilinear model has no attributes; train model=atd")
+    return trained
+
+
+def as_list(query: str | Sequence[str] | None) -> list[str]:
+    return [] if query is None else [query] if isinstance(query, str) else [str(q) for q in query]
+
+
+def phrase(trained: Trained, query: str) -> list[int]:
+    """Ids of the words of a query; an unknown word is an error that offers near spellings."""
+    words = [trained.vocabulary.id(w if w in trained.vocabulary else w.lower()) for w in query.split()]
+    if not words:
+        raise AtdError("query: empty; give a word of the vocabulary")
+    return words
+
+
+def named_pair(cfg: DictConfig, trained: Trained, x_AD: torch.Tensor) -> tuple[str, str]:
+    """What the user named; for the rest the attribute least like it, or the two least alike."""
+    names = trained.attributes
+    if len(names) < 2:
+        raise AtdError(f"checkpoint={cfg.checkpoint}: has {len(names)} attribute; comparing needs two")
+    similar = similarities(x_AD.numpy())
+    if cfg.a or cfg.b:
+        mix = cfg.a or cfg.b
+        x = parse(mix, names) @ x_AD
+        other = names[int((unit(x_AD - x_AD.mean(0)) @ (x - x_AD.mean(0))).argmin())]
+        return (mix, other) if cfg.a else (other, mix)
+    i, j = np.unravel_index(similar.argmin(), similar.shape)
+    return names[i], names[j]
+
+
+def changed_words(trained: Trained, x_a: torch.Tensor, x_b: torch.Tensor, cfg: DictConfig) -> tuple[list, np.ndarray]:
+    """Words by how far their neighbourhood moves between A and B, most moved first."""
+    V = len(trained.vocabulary)
+    words = torch.arange(len(SPECIALS), min(cfg.task.words or V, V))
+    unit_a, unit_b = (unit(trained.model.embeddings(x)) for x in (x_a, x_b))
+    parts = [rank_shift(unit_a, unit_b, part, cfg.task.k) for part in track(words.split(256), "words that change")]
+    shift = torch.cat(parts)
+    order = shift.argsort(descending=True)
+    return words[order].tolist(), shift[order].numpy()
+
+
+def compare_queries(result: Result, trained: Trained, queries, ids, names, x, cfg: DictConfig) -> None:
+    """The paper's table, and the full ranked lists behind it."""
+    k, words = cfg.task.k, trained.vocabulary
+    rows, common = [], []
+    started = time.perf_counter()
+    compared = [compare(trained.model, word, *x, k=k, exclude=SPECIAL_IDS) for word in ids]
+    result.rows["atd"]["milliseconds"] = 1000 * (time.perf_counter() - started) / len(ids)
+    for query, near in zip(queries, compared, strict=True):
+        columns = (near.common, near.unique_a, near.unique_b)
+        rows.append([query, *(", ".join(words.decode(column)) for column in columns)])
+        common.append(len(near.common))
+    result.rows["atd"]["common"] = float(np.mean(common))
+    header = ["query", "common", f"only under {names[0]}", f"only under {names[1]}"]
+    result.table("Conditional word similarity", header, rows, f"The {k} nearest words by cosine under each attribute.")
+    for query, near in zip(queries[:3], compared, strict=False):
+        lists = zip(near.near_a, near.cosine_a, near.rank_in_b, near.near_b, near.cosine_b, near.rank_in_a, strict=True)
+        body = [[words.words[a], ca, ra, words.words[b], cb, rb] for a, ca, ra, b, cb, rb in lists]
+        header = [names[0], "cosine", "rank under B", names[1], "cosine", "rank under A"]
+        result.table(f"Neighbours of {query}", header, body)
+
+
+def attributes_that_change(result: Result, trained: Trained, query: str, word: int, x_AD, cfg: DictConfig) -> None:
+    """Attributes by how far they move a word's neighbourhood from where it is under the mean attribute."""
+    step = -(-len(x_AD) // REPORTED_ATTRIBUTES)
+    shift = attribute_shift(trained.model, word, x_AD[::step], x_AD.mean(0), cfg.task.k)
+    order = shift.argsort(descending=True)[: cfg.task.shown]
+    names = trained.attributes[::step]
+    rows = []
+    for i in order.tolist():
+        ids, _ = neighbours(trained.model.embeddings(x_AD[::step][i]), word, 5, exclude=[word, *SPECIAL_IDS])
+        rows.append([names[i], float(shift[i]), ", ".join(trained.vocabulary.decode(ids))])
+    result.table(f"Attributes that change {query} most", ["attribute", "rank shift", "nearest words"], rows)
+
+
+def across_languages(cfg: DictConfig, trained: Trained, x_AD: torch.Tensor) -> Result:
+    """Neighbours of a word or phrase of the first language in every language, each under its own vector."""
+    model = trained.model
+    assert isinstance(model, UnsharedLM)
+    queries = as_list(cfg.query) or trained.vocabulary.words[len(SPECIALS) + 50 :: 50][: cfg.task.shown]
+    spaces = [model.embeddings(x)[model.words(i)] for i, x in enumerate(x_AD)]
+    rows, best = [], []
+    for query in queries:
+        vector = query_vector(spaces[0], phrase(trained, query))
+        row = [query]
+        for vocabulary, space in zip(trained.vocabularies, spaces, strict=True):
+            ids, cosine = neighbours(space, vector, cfg.task.k, exclude=SPECIAL_IDS)
+            row.append(", ".join(vocabulary.decode(ids[:5])))
+        best.append(float(cosine[0]))
+        rows.append(row)
+    result = Result("similarity", "atd/cosine", {"atd": {"cosine": float(np.mean(best))}})
+    result.table("Neighbours across languages", ["query", *trained.attributes], rows)
+    return result
