@@ -156,7 +156,7 @@ def attribute_vectors(study: Study, seed: int, start: dict[str, torch.Tensor], n
     x is centred and scaled to about unit variance, so that the gate W_fd x + 1 can open and close.
     """
     cfg, texts = study.cfg, study.texts
-    mean, scale = start["train"].mean(0), start["train"][texts["train"].lengths >= 8].std(0).mean()
+    mean, scale = start["train"].mean(0), start["dev"].std(0).mean()  # phrases spread wider than sentences
     start = {s: (x - mean) / scale for s, x in start.items()}
     n = len(texts["train"])
     dev = replace(texts["dev"], attributes=(n + np.arange(len(texts["dev"]))).astype(np.int32))
