@@ -13,11 +13,11 @@ from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
 
 
-class PaperSGD(Optimizer):
-    """Δ ← pΔ − (1−p)·η·(g + λθ), θ ← θ + Δ. The factor (1−p) keeps the step size when momentum p rises."""
+class GroupOptimizer(Optimizer):
+    """A step that updates one parameter group after the other; subclasses say how."""
 
-    def __init__(self, params: Iterable, lr: float, momentum: float = 0.5, weight_decay: float = 0.0):
-        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+    def update(self, group: dict) -> None:
+        raise NotImplementedError
 
     @torch.no_grad()
     def step(self, closure=None):
@@ -26,21 +26,31 @@ class PaperSGD(Optimizer):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            p, eta = group["momentum"], group["lr"]
-            params = [theta for theta in group["params"] if theta.grad is not None]
-            if not params:
-                continue
-            for theta in params:
-                if "delta" not in self.state[theta]:
-                    self.state[theta]["delta"] = torch.zeros_like(theta)
-            deltas = [self.state[theta]["delta"] for theta in params]
-            grads = [theta.grad.to_dense() if theta.grad.is_sparse else theta.grad for theta in params]
-            if group["weight_decay"]:
-                grads = torch._foreach_add(grads, params, alpha=group["weight_decay"])
-            torch._foreach_mul_(deltas, p)
-            torch._foreach_add_(deltas, grads, alpha=-(1 - p) * eta)
-            torch._foreach_add_(params, deltas)
+            self.update(group)
         return loss
+
+
+class PaperSGD(GroupOptimizer):
+    """Δ ← pΔ − (1−p)·η·(g + λθ), θ ← θ + Δ. The factor (1−p) keeps the step size when momentum p rises."""
+
+    def __init__(self, params: Iterable, lr: float, momentum: float = 0.5, weight_decay: float = 0.0):
+        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+
+    def update(self, group: dict) -> None:
+        p, eta = group["momentum"], group["lr"]
+        params = [theta for theta in group["params"] if theta.grad is not None]
+        if not params:
+            return
+        for theta in params:
+            if "delta" not in self.state[theta]:
+                self.state[theta]["delta"] = torch.zeros_like(theta)
+        deltas = [self.state[theta]["delta"] for theta in params]
+        grads = [theta.grad.to_dense() if theta.grad.is_sparse else theta.grad for theta in params]
+        if group["weight_decay"]:
+            grads = torch._foreach_add(grads, params, alpha=group["weight_decay"])
+        torch._foreach_mul_(deltas, p)
+        torch._foreach_add_(deltas, grads, alpha=-(1 - p) * eta)
+        torch._foreach_add_(params, deltas)
 
 
 class PaperSchedule(LRScheduler):
@@ -59,7 +69,7 @@ class PaperSchedule(LRScheduler):
         return [base * self.decay**self.last_epoch for base in self.base_lrs]
 
 
-class RowAdaGrad(Optimizer):
+class RowAdaGrad(GroupOptimizer):
     """AdaGrad with one accumulator per row of a table: θ_r ← θ_r − η·g_r / (√Σ mean(g_r²) + ε).
 
     Sparse gradients touch only their own rows, so a step on a table of a million rows costs what it uses.
@@ -68,17 +78,10 @@ class RowAdaGrad(Optimizer):
     def __init__(self, params: Iterable, lr: float = 0.05, eps: float = 1e-8, weight_decay: float = 0.0):
         super().__init__(params, {"lr": lr, "eps": eps, "weight_decay": weight_decay})
 
-    @torch.no_grad()
-    def step(self, closure=None):
-        loss = None
-        if closure is not None:
-            with torch.enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            for theta in group["params"]:
-                if theta.grad is not None:
-                    self._update(theta, group)
-        return loss
+    def update(self, group: dict) -> None:
+        for theta in group["params"]:
+            if theta.grad is not None:
+                self._update(theta, group)
 
     def _update(self, theta: torch.Tensor, group: dict) -> None:
         state = self.state[theta]
