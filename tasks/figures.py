@@ -74,8 +74,9 @@ def heatmap(matrix: np.ndarray, names: Sequence[str], label: str, columns: Seque
 
 
 def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] | None = None) -> Figure:
-    """Named points in the plane. Labels are moved apart until none covers another."""
-    figure, ax = axes(8.0, 6.0)
+    """Named points in the plane; no label covers another. The picture grows with their number."""
+    grow = max(1.0, (len(names) / 60) ** 0.5)
+    figure, ax = axes(8.0 * grow, 6.0 * grow)
     groups = [""] * len(names) if groups is None else list(groups)
     for i, group in enumerate(dict.fromkeys(groups)):
         chosen = np.array([g == group for g in groups])
@@ -83,41 +84,43 @@ def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] 
         ax.scatter(*points[chosen].T, color=colour, marker=marker, s=36, label=group or None)
     if any(groups):
         ax.legend()
-    ax.margins(0.18)
+    ax.margins(0.12 if grow > 1 else 0.18)
     ax.set_xticks([])
     ax.set_yticks([])
     label_points(ax, points, names)
     return figure
 
 
-def label_points(ax: Axes, points: np.ndarray, names: Sequence[str], size: float = 8.5, steps: int = 300) -> None:
-    """Write names beside their points and push overlapping labels apart (in points, a fixed number of steps)."""
+def label_points(ax: Axes, points: np.ndarray, names: Sequence[str], size: float = 8.5) -> None:
+    """Write each name at the nearest free place around its point; a line joins the two when they are far apart.
+
+    Places are tried on growing rings, so one is always found; distances are in points (1/72 inch).
+    """
     from matplotlib.textpath import TextPath
 
     ax.figure.canvas.draw()
-    scale = 72 / ax.figure.dpi
-    anchor = ax.transData.transform(points) * scale
+    ax.figure.set_layout_engine("none")  # or the labels would move the axes they were placed in
+    anchor = ax.transData.transform(points) * 72 / ax.figure.dpi
+    frame = np.asarray(ax.get_window_extent()) * 72 / ax.figure.dpi
     extents = [TextPath((0, 0), name or " ", size=size).get_extents() for name in names]
-    half = np.array([(e.width / 2 + 2, size / 2 + 1.5) for e in extents])
-    centre = anchor + np.c_[np.zeros(len(names)), np.full(len(names), size)]
-    index = np.arange(len(names))
-    tie = np.sign(index[:, None] - index)[..., None]  # labels on one spot part by their order
-    for _ in range(steps):
-        gap = centre[:, None] - centre[None]
-        overlap = half[:, None] + half[None] - np.abs(gap)
-        hit = (overlap > 0).all(-1)
-        np.fill_diagonal(hit, False)
-        if not hit.any():
-            break
-        direction = np.where(gap == 0, tie, np.sign(gap))
-        push = np.where(hit, overlap[..., 1] * direction[..., 1], 0.0).sum(1)
-        centre[:, 1] += 0.3 * np.clip(push, -6, 6)
-    for name, point, (dx, dy) in zip(names, points, centre - anchor, strict=True):
-        line = {"arrowstyle": "-", "color": "#9aa4b2", "lw": 0.6} if abs(dy) > 2 * size else None
-        label = ax.annotate(
-            name, point, (dx, dy), textcoords="offset points", ha="center", va="center", fontsize=size, arrowprops=line
+    half = np.array([(e.width / 2 + 2, size / 2 + 2) for e in extents])
+    angle = np.pi * np.array([0, 1, 0.5, 1.5, 0.25, 0.75, 1.25, 1.75, *np.arange(0.125, 2, 0.25)])
+    compass = np.stack([np.cos(angle), np.sin(angle)], 1)
+    rings = np.concatenate([[5, 9, 14, 20], np.arange(28, 1500, 9)])
+    taken, reach = anchor.copy(), np.full_like(anchor, 3.5)  # centres and half sizes of dots, then of labels
+    for name, point, at, own in zip(names, points, anchor, half, strict=True):
+        centre = at + (compass * (rings[:, None, None] + own)).reshape(-1, 2)
+        inside = ((centre - own >= frame[0]) & (centre + own <= frame[1])).all(1)
+        gap = np.abs(centre[:, None] - taken) - (reach + own)
+        free = (gap >= 0).any(-1).all(-1)
+        best = centre[np.argmax(2 * free + (free & inside))]
+        taken, reach = np.vstack([taken, best]), np.vstack([reach, own])
+        away = best - at
+        far = (np.abs(away) > own + 12).any()
+        line = {"arrowstyle": "-", "color": "#9aa4b2", "lw": 0.5, "shrinkA": 0, "shrinkB": 2} if far else None
+        ax.annotate(
+            name, point, away, textcoords="offset points", ha="center", va="center", fontsize=size, arrowprops=line
         )
-        label.set_in_layout(False)  # or the layout, and with it every anchor, would move again
 
 
 def plane(vectors: np.ndarray) -> np.ndarray:

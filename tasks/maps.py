@@ -64,7 +64,7 @@ def project(x_AD: np.ndarray, method: str, perplexity: float, seed: int) -> np.n
     if method == "mds":
         from sklearn.manifold import MDS
 
-        return MDS(n_components=2, n_init=1, init=plane(x_AD), random_state=seed).fit_transform(unit)
+        return MDS(n_components=2, n_init=1, init="classical_mds", random_state=seed).fit_transform(unit)
     from sklearn.manifold import TSNE
 
     perplexity = min(perplexity, max(1.0, (len(x_AD) - 1) / 3))

@@ -1,0 +1,71 @@
+import numpy as np
+import pytest
+from omegaconf import OmegaConf
+
+from atd.errors import AtdError
+from tasks.figures import scatter_map
+from tasks.maps import dendrogram, groups_of, neighbours_kept, project, run
+from tests.tasks.tiny_model import NAMES, write_checkpoint
+
+
+def clusters(seed=0, each=6):
+    """Three bundles of vectors, each about its own direction."""
+    rng = np.random.default_rng(seed)
+    centres = np.eye(3, 10).repeat(each, axis=0)
+    return centres + 0.05 * rng.standard_normal(centres.shape), np.arange(3).repeat(each)
+
+
+@pytest.mark.parametrize("method", ["tsne", "mds", "pca"])
+def test_maps_keep_bundles_together(method):
+    x, label = clusters()
+    points = project(x, method, 5, 0)
+    assert points.shape == (18, 2) and np.isfinite(points).all()
+    far = ((points[:, None] - points[None]) ** 2).sum(-1) + 1e9 * np.eye(18)
+    assert (label[far.argmin(1)] == label).all()
+    np.testing.assert_allclose(project(x, method, 5, 0), points)
+
+
+def test_tree_joins_bundles_first():
+    x, label = clusters(seed=1)
+    order, _ = dendrogram(x, [str(i) for i in range(18)])
+    assert sorted(order) == list(range(18))
+    assert (np.diff(label[order]) != 0).sum() == 2
+
+
+def test_neighbours_kept_bounds():
+    points = np.random.default_rng(0).standard_normal((20, 2))
+    angle = np.c_[np.cos(points[:, 0]), np.sin(points[:, 0])]
+    assert neighbours_kept(angle, angle) == 100
+    assert neighbours_kept(points, np.random.default_rng(1).standard_normal((20, 2))) < 70
+
+
+def test_groups_by_pattern():
+    names = ["austen-emma", "austen-sense", "bible-kjv", "m/30", "m/20"]
+    assert groups_of(names, "^[^-/]+") == ["austen", "austen", "other", "m", "m"]
+    with pytest.raises(AtdError, match="not a regular expression"):
+        groups_of(names, "(")
+
+
+def test_the_task(tmp_path):
+    task = {"name": "maps", "method": "pca", "perplexity": 5, "colour": "^[^-/]+", "mix": [], "shown": 3}
+    task["mix"] = ["shakespeare-hamlet - shakespeare-caesar + blake-poems"]
+    cfg = OmegaConf.create({"checkpoint": str(write_checkpoint(tmp_path / "run")), "seed": 0, "task": task})
+    result = run(cfg, tmp_path)
+    titles = [getattr(s, "title", getattr(s, "name", "")) for s in result.sections]
+    assert titles == ["attribute_map", "family_tree", "correlation", "Nearest attributes", "Nearest to a mix"]
+    mix = result.sections[-1].rows[0]
+    assert "shakespeare" not in mix[1] and "blake" not in mix[1]
+    assert (tmp_path / "attribute_map.csv").read_text().count("\n") == len(NAMES) + 1
+
+
+@pytest.mark.parametrize("n", [18, 234])
+def test_labels_do_not_cover_one_another(n):
+    from matplotlib.text import Text
+
+    points = np.random.default_rng(0).standard_normal((n, 2))
+    figure = scatter_map(points, [f"m/{i}/industry" for i in range(n)])
+    renderer = figure.canvas.get_renderer()
+    boxes = np.array([Text.get_window_extent(t, renderer).extents for t in figure.axes[0].texts])
+    low, high = boxes[:, :2], boxes[:, 2:]
+    overlap = ((low[:, None] < high[None]) & (high[:, None] > low[None])).all(-1)
+    assert len(boxes) == n and overlap.sum() == n  # each with itself only

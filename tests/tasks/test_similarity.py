@@ -1,0 +1,63 @@
+import pytest
+from omegaconf import OmegaConf
+
+from atd.errors import AtdError
+from tasks.models import load
+from tasks.similarity import run
+from tests.tasks.tiny_model import NAMES, write_checkpoint
+
+
+def config(folder, **changes):
+    task = {"name": "similarity", "k": 5, "words": None, "shown": 4}
+    base = {"checkpoint": str(folder), "query": "light", "a": NAMES[0], "b": NAMES[1], "seed": 0, "task": task}
+    return OmegaConf.create(base | changes)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return write_checkpoint(tmp_path_factory.mktemp("similarity") / "run")
+
+
+def section(result, title):
+    return next(s for s in result.sections if s.title.startswith(title))
+
+
+def test_word_phrase_and_list(folder, tmp_path):
+    result = run(config(folder, query=["light", "the King"]), tmp_path)
+    table = section(result, "Conditional word similarity")
+    assert [row[0] for row in table.rows] == ["light", "the King"]
+    for row in table.rows:
+        common, only_a, only_b = (set(filter(None, cell.split(", "))) for cell in row[1:])
+        assert not common & only_a and not common & only_b and not only_a & only_b
+    assert 0 <= result.rows["atd"]["common"] <= 5
+    assert len(section(result, "Words that change most").rows) == 4
+    assert len(section(result, "Attributes that change light most").rows) == 4
+
+
+def test_without_names_the_least_alike_are_taken(folder, tmp_path):
+    result = run(config(folder, query=None, a=None, b=None), tmp_path)
+    header = section(result, "Conditional word similarity").header
+    a, b = (name.removeprefix("only under ") for name in header[2:])
+    assert a != b and {a, b} <= set(load(folder).attributes)
+    result = run(config(folder, query=None, a=NAMES[2], b=None), tmp_path)
+    assert section(result, "Conditional word similarity").header[2] == f"only under {NAMES[2]}"
+
+
+def test_a_mix_is_an_attribute_too(folder, tmp_path):
+    result = run(config(folder, a=f"0.5*{NAMES[0]} + 0.5*{NAMES[1]}", b=NAMES[0]), tmp_path)
+    assert result.rows["atd"]["milliseconds"] > 0
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"query": "lihgt"}, "did you mean light"),
+        ({"query": "  "}, "empty"),
+        ({"a": "bible"}, "did you mean bible-kjv"),
+        ({"checkpoint": None}, "needs checkpoint="),
+        ({"checkpoint": "/nowhere"}, "no such file"),
+    ],
+)
+def test_mistakes_are_named(folder, tmp_path, changes, message):
+    with pytest.raises(AtdError, match=message):
+        run(config(folder, **changes), tmp_path)
