@@ -64,6 +64,7 @@ def test_labels_do_not_cover_one_another(n):
 
     points = np.random.default_rng(0).standard_normal((n, 2))
     figure = scatter_map(points, [f"m/{i}/industry" for i in range(n)])
+    figure.canvas.draw()
     renderer = figure.canvas.get_renderer()
     boxes = np.array([Text.get_window_extent(t, renderer).extents for t in figure.axes[0].texts])
     low, high = boxes[:, :2], boxes[:, 2:]
