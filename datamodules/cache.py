@@ -145,20 +145,20 @@ def open_or_build(
     path = Path(folder) / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.arrow"
     if not rebuild and (corpus := _open_checked(path)):
         return corpus
-    with _explained(path):
+    with explained(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = filelock.FileLock(path.with_suffix(".lock")).acquire()
     with lock:
         if not rebuild and (corpus := _open_checked(path, warn=True)):
             return corpus  # another process built it meanwhile
         corpus = build()
-        with _explained(path):
+        with explained(path):
             _write(corpus, path, json.loads(text))
     return EncodedCorpus.open(path)
 
 
 @contextlib.contextmanager
-def _explained(path: Path) -> Iterator[None]:
+def explained(path: Path) -> Iterator[None]:
     """A full disk or a folder that cannot be written to, in one line."""
     try:
         yield

@@ -1,0 +1,138 @@
+"""What every corpus has in common: files are found, encoded once, kept in the cache, and served as batches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from lightning import LightningDataModule
+from lightning.pytorch.utilities.rank_zero import rank_zero_only
+
+from atd.errors import AtdError
+from atd.vocabulary import Vocabulary
+from datamodules import sample
+from datamodules.cache import EncodedCorpus, fingerprint, open_or_build
+from datamodules.tokenise import Tokeniser
+from datamodules.windows import WindowLoader
+
+SPLITS = ("train", "val", "test")
+
+
+class Corpus(LightningDataModule):
+    """A subclass says which files it reads (`inputs`), what else shapes the result (`settings`), and makes the encoded
+    corpus (`build`): documents in the order of SPLITS, their split number in `columns["split"]`, and in `meta` the
+    `vocabulary` and the names of the `attributes`.
+
+    After `setup`: `encoded[split]`, `vocabulary`, `attributes` (names; an attribute's id is its place).
+    """
+
+    def __init__(
+        self,
+        name: str,
+        path: str | Path,
+        context: int,
+        batch_size: int,
+        seed: int,
+        cache: str | Path,
+        tokeniser: Tokeniser | Mapping[str, Any] | str = "fast",
+        min_count: int = 1,
+        max_size: int | None = None,
+        rebuild: bool = False,
+    ):
+        super().__init__()
+        self.name, self.path, self.cache = name, Path(path), Path(cache)
+        self.context, self.batch_size, self.seed = context, batch_size, seed
+        self.tokeniser = Tokeniser.of(tokeniser)
+        self.min_count, self.max_size, self.rebuild = min_count, max_size, rebuild
+        self.encoded: dict[str, EncodedCorpus] = {}
+        self._saved: dict[str, Any] | None = None
+
+    def inputs(self) -> list[Path]:
+        """The files the corpus is made of, downloaded if need be."""
+        raise NotImplementedError
+
+    def settings(self) -> dict[str, Any]:
+        """What the cache key must hold besides files, tokeniser and the size of the vocabulary."""
+        return {}
+
+    def build(self) -> EncodedCorpus:
+        raise NotImplementedError
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        return self.encoded["train"].vocabulary
+
+    @property
+    def attributes(self) -> list[str]:
+        return self.encoded["train"].meta["attributes"]
+
+    def tokens(self, text: str) -> list[int]:
+        """The ids of a text that a user gives, by the rules of this corpus."""
+        return self.vocabulary.encode(self.tokeniser.words(text)).tolist()
+
+    def prepare_data(self) -> None:
+        """Encode and cache; a second call finds the cache. Processes on one machine wait for each other."""
+        self._open(rebuild=self.rebuild and rank_zero_only.rank in (0, None))
+        self.rebuild = False
+
+    def setup(self, stage: str | None = None) -> None:
+        if self.encoded:
+            return
+        corpus = self._open(rebuild=False)
+        split = corpus.columns["split"]
+        self.encoded = {name: corpus.select(split == i) for i, name in enumerate(SPLITS)}
+        for name, part in self.encoded.items():
+            if not len(part.tokens):
+                raise AtdError(f"data={self.name}: no text for {name}; the corpus is too small to hold some of it out")
+
+    def train_dataloader(self) -> WindowLoader:
+        loader = self.loader("train", shuffle=True)
+        saved, self._saved = self._saved, None
+        if saved:
+            loader.load_state_dict(saved)
+        return loader
+
+    def val_dataloader(self) -> WindowLoader:
+        return self.loader("val")
+
+    def test_dataloader(self) -> WindowLoader:
+        return self.loader("test")
+
+    def loader(self, split: str, shuffle: bool = False) -> WindowLoader:
+        """Batches of one split, this process's share of them when there are several."""
+        rank, world_size = (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)
+        return WindowLoader(
+            self.encoded[split], self.context, self.batch_size, self.seed, shuffle, rank=rank, world_size=world_size
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """The position in the epoch. Lightning saves it too, but forgets to load it when the loader was asked for
+        before the checkpoint was read, as by `estimated_stepping_batches`; this way it is there in any case."""
+        loader = self.trainer.train_dataloader if self.trainer else None
+        return {"train": loader.state_dict()} if isinstance(loader, WindowLoader) else {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._saved = state["train"]
+
+    def _open(self, rebuild: bool) -> EncodedCorpus:
+        key = {
+            "corpus": type(self).__name__,
+            "files": fingerprint(self.inputs()),
+            "tokeniser": self.tokeniser.key,
+            "min_count": self.min_count,
+            "max_size": self.max_size,
+            **self.settings(),
+        }
+        return open_or_build(key, self.build, self.cache, self.name, rebuild)
+
+
+def sample_folder(cache: str | Path) -> Path:
+    """The sample corpora that ship as a generator, written on first use and kept."""
+    return sample.write(Path(cache) / f"sample-{sample.version}")
+
+
+def by_split(split: np.ndarray) -> np.ndarray:
+    """The order of documents that puts each split in one piece, so that it can be opened without a copy."""
+    return np.argsort(split, kind="stable")

@@ -1,0 +1,139 @@
+"""Books: NLTK's selection of Project Gutenberg, or any folder of text files laid out like it.
+
+The attribute of a text is its book, or the part of speech of the word to be predicted. A document is a chapter; of
+every book whole chapters are held out for validation and test, the same ones whatever the seed.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from atd.errors import AtdError
+from datamodules.cache import EncodedCorpus
+from datamodules.corpus import Corpus, by_split, sample_folder
+from datamodules.download import fetch
+from datamodules.encode import count_vocabulary, ids
+from datamodules.readers.books import find_books, read_books
+from datamodules.sentences import split_all
+from datamodules.tagger import Recipe, load_tagger, tagger_key
+
+ATTRIBUTES = ("book", "pos")
+FEW = 10  # a book of fewer chapters is cut into blocks, so that a tenth of it can be held out
+BLOCK = 1000  # words
+
+
+class Gutenberg(Corpus):
+    """`attribute`: book or pos. `holdout`: the share of each book kept for validation, and as much again for test.
+    `sentences`: a document is a sentence, so that no context reaches into the one before. `sample`: books of our own,
+    generated on first use, in place of those under `path`. `tagger`: settings of `tagger.Recipe`."""
+
+    def __init__(
+        self,
+        *,
+        attribute: str = "book",
+        holdout: float = 0.1,
+        sentences: bool = False,
+        sample: bool = False,
+        tagger: Mapping[str, Any] | None = None,
+        **common: Any,
+    ):
+        super().__init__(**common)
+        if attribute not in ATTRIBUTES:
+            raise AtdError(f"data.attribute={attribute}: must be one of {', '.join(ATTRIBUTES)}")
+        if not 0 < holdout <= 0.3:
+            raise AtdError(f"data.holdout={holdout}: must be above 0 and at most 0.3")
+        self.attribute, self.holdout, self.sentences, self.sample = attribute, holdout, sentences, sample
+        self.recipe = Recipe(**(tagger or {}))
+
+    def inputs(self) -> list[Path]:
+        if self.sample:
+            self.path = sample_folder(self.cache)
+        try:
+            found = find_books(self.path)
+        except AtdError:
+            fetch("gutenberg", self.path)
+            found = find_books(self.path)
+        return [found] if found.is_file() else sorted(found.rglob("*.txt"))
+
+    def settings(self) -> dict[str, Any]:
+        chosen = {"attribute": self.attribute, "holdout": self.holdout, "sentences": self.sentences}
+        if self.attribute == "pos":
+            chosen["tagger"] = tagger_key(self.path, self.recipe, self.tokeniser.language)
+        return chosen
+
+    def build(self) -> EncodedCorpus:
+        texts, book, split, names = self._documents()
+        written = self.tokeniser(texts)
+        tokens = written.renamed(map(self.tokeniser.fold, written.types))
+        vocabulary = count_vocabulary(tokens, self.min_count, self.max_size, documents=split == 0)
+        attributes, per_token, extra = book, False, {}
+        if self.attribute == "pos":
+            tagger = load_tagger(self.path, self.cache, self.recipe, self.tokeniser.language)
+            attributes, names = tagger.tag_tokens(written)
+            per_token, extra = True, {"tagger": tagger.name, "tagger_accuracy": tagger.accuracy}
+        meta = {"vocabulary": vocabulary.state(), "attributes": names, **extra}
+        columns = {"split": split, "book": book}
+        return EncodedCorpus(ids(tokens, vocabulary), tokens.offsets, attributes, columns, meta, per_token)
+
+    def _documents(self) -> tuple[pa.Array, np.ndarray, np.ndarray, list[str]]:
+        """(texts, book ids, splits, names of the books), the documents in the order of their splits."""
+        table = read_books(self.path)
+        texts: list[str] = []
+        book: list[int] = []
+        split: list[np.ndarray] = []
+        names = table["book"].unique().to_pylist()
+        for i, name in enumerate(names):
+            chapters = table.filter(pc.equal(table["book"], name))["text"].to_pylist()
+            if len(chapters) < FEW:
+                chapters = [block for chapter in chapters for block in blocks(chapter)]
+            texts += chapters
+            book += [i] * len(chapters)
+            split.append(held_out(name, [len(c.split()) for c in chapters], self.holdout))
+        order = by_split(np.concatenate(split))
+        column = pa.array(texts, type=pa.large_string()).take(pa.array(order))
+        books, splits = np.array(book, dtype=np.int32)[order], np.concatenate(split)[order]
+        if self.sentences:
+            column, parent = split_all(column, self.tokeniser.language)
+            books, splits = books[parent], splits[parent]
+        return column, books, splits, names
+
+
+def held_out(book: str, sizes: list[int], share: float) -> np.ndarray:
+    """The split (0 train, 1 val, 2 test) of each chapter: chapters are drawn in an order that the book's name fixes,
+    until a split has `share` of the words or the next chapter would miss it by more than leaving it out."""
+    split = np.zeros(len(sizes), dtype=np.int8)
+    if len(sizes) < 3:
+        raise AtdError(f"{book}: {sum(sizes)} words are too few to hold some out; a book needs about {3 * BLOCK}")
+    order = iter(np.random.default_rng(zlib.crc32(book.encode())).permutation(len(sizes)))
+    target = share * sum(sizes)
+    for part in (1, 2):
+        chosen = 0
+        for chapter in order:
+            split[chapter] = part
+            chosen += sizes[chapter]
+            if chosen + np.mean(sizes) / 2 >= target:
+                break
+    return split
+
+
+def blocks(text: str, words: int = BLOCK) -> list[str]:
+    """The text cut between paragraphs into pieces of at least so many words; a short rest joins the last."""
+    out: list[list[str]] = [[]]
+    size = 0
+    for paragraph in text.split("\n\n"):
+        if size >= words:
+            out.append([])
+            size = 0
+        out[-1].append(paragraph)
+        size += len(paragraph.split())
+    if len(out) > 1 and size < words / 2:
+        rest = out.pop()
+        out[-1] += rest
+    return ["\n\n".join(piece) for piece in out]

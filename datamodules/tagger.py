@@ -1,0 +1,205 @@
+"""Parts of speech: a spaCy tagger, installed or trained once from tagged text and kept.
+
+The paper conditions on the Penn tag of the next word. No trained pipeline can be taken for granted, so `load_tagger`
+uses one that is installed and otherwise trains spaCy's standard tagger (hash embeddings of words and affixes under
+a small convolutional network) on `read_tagged` text; its held-out accuracy is kept with it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import itertools
+import json
+import os
+import random
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import filelock
+import numpy as np
+import pyarrow as pa
+from rich.console import Console
+from rich.progress import track
+
+from datamodules.cache import explained, fingerprint
+from datamodules.readers.tagged import find_tagged, read_tagged
+from datamodules.tokenise import Tokens
+
+if TYPE_CHECKING:
+    from spacy.language import Language
+
+PIECE = 60  # words tagged together at most: the network sees four to each side
+STOPS = frozenset(".!?")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """Size of the tagger and how long to train it."""
+
+    width: int = 96
+    depth: int = 4
+    rows: int = 2000  # of the hash embedding of whole words
+    epochs: int = 6
+    batch_words: int = 1000
+    dropout: float = 0.2
+    learn_rate: float = 0.002
+    sentences: int | None = None  # train on the first so many only
+    seed: int = 0
+
+
+class Tagger:
+    """Tags words; `accuracy` is the share of held-out words tagged right (None for an installed pipeline)."""
+
+    def __init__(self, nlp: Language, name: str):
+        self.nlp, self.name = nlp, name
+        self.accuracy: float | None = nlp.meta.get("performance", {}).get("tag_acc")
+
+    def tag(self, sentences: Iterable[Sequence[str]]) -> Iterator[list[str]]:
+        """One list of tags per list of words."""
+        from spacy.tokens import Doc
+
+        documents = (Doc(self.nlp.vocab, words=list(words)) for words in sentences)
+        for document in self.nlp.pipe(documents, batch_size=256):
+            yield [token.tag_ for token in document]
+
+    def tag_tokens(self, tokens: Tokens) -> tuple[np.ndarray, list[str]]:
+        """(tag of every token as an index (n_tokens,) int32, the tag names, sorted)."""
+        table: dict[str, int] = {}
+        index = np.empty(len(tokens.index), dtype=np.int32)
+        cuts = [*_cuts(tokens), len(tokens.index)]
+        words = ([tokens.types[i] for i in tokens.index[a:b]] for a, b in itertools.pairwise(cuts))
+        for a, tags in zip(cuts, _shown(self.tag(words), "tagging", len(cuts) - 1)):
+            index[a : a + len(tags)] = [table.setdefault(tag, len(table)) for tag in tags]
+        names = sorted(table)
+        place = np.array([names.index(tag) for tag in table], dtype=np.int32)
+        return place[index] if len(table) else index, names
+
+
+def load_tagger(data_dir: str | Path, cache: str | Path, recipe: Recipe | None = None, language: str = "en") -> Tagger:
+    """An installed spaCy pipeline of the language, else the tagger trained on the tagged text under `data_dir`."""
+    import spacy
+
+    recipe = recipe or Recipe()
+    if installed := _installed(language):
+        return Tagger(spacy.load(installed, exclude=["ner", "parser", "lemmatizer"]), installed)
+    key = json.dumps(tagger_key(data_dir, recipe, language), sort_keys=True)
+    folder = Path(cache) / f"tagger-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
+    with explained(folder):
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        lock = filelock.FileLock(folder.with_suffix(".lock")).acquire()
+    with lock:
+        if not folder.exists():
+            nlp = train_tagger(read_tagged(data_dir, "train"), read_tagged(data_dir, "dev"), recipe, language)
+            with explained(folder):
+                _keep(nlp, folder)
+    return Tagger(spacy.load(folder), folder.name)
+
+
+def tagger_key(data_dir: str | Path, recipe: Recipe | None = None, language: str = "en") -> dict[str, Any]:
+    """What the tags depend on, for the key of a cache that holds them; nothing is trained."""
+    import spacy
+
+    if installed := _installed(language):
+        return {"pipeline": installed, "version": spacy.util.get_package_version(installed)}
+    files = fingerprint(place.path for split in ("train", "dev") for place in find_tagged(data_dir, split))
+    return {"spacy": spacy.__version__, "recipe": asdict(recipe or Recipe()), "language": language, "files": files}
+
+
+def train_tagger(train: pa.Table, dev: pa.Table, recipe: Recipe, language: str = "en") -> Language:
+    """A pipeline of one tagger; its accuracy on `dev` is in `meta["performance"]`."""
+    import spacy
+    from spacy.training.batchers import minibatch_by_words
+    from thinc.api import Adam, warmup_linear
+
+    nlp = spacy.blank(language)
+    embedding = {
+        "@architectures": "spacy.HashEmbedCNN.v2",
+        "pretrained_vectors": None,
+        "width": recipe.width,
+        "depth": recipe.depth,
+        "embed_size": recipe.rows,
+        "window_size": 1,
+        "maxout_pieces": 3,
+        "subword_features": True,
+    }
+    nlp.add_pipe("tagger", config={"model": {"@architectures": "spacy.Tagger.v2", "tok2vec": embedding}})
+    with _seeded(recipe.seed):
+        examples = _examples(nlp, train.slice(0, recipe.sentences))
+        nlp.initialize(lambda: examples)
+        steps = -(-sum(len(e.reference) for e in examples) // recipe.batch_words) * recipe.epochs
+        optimizer = Adam(warmup_linear(recipe.learn_rate, steps // 10, steps))
+        epochs = (random.sample(examples, len(examples)) for _ in range(recipe.epochs))
+        batches = (b for epoch in epochs for b in minibatch_by_words(epoch, recipe.batch_words, tolerance=0.2))
+        for batch in _shown(batches, "training the tagger", steps):
+            nlp.update(batch, sgd=optimizer, drop=recipe.dropout)
+            optimizer.step_schedules()
+    nlp.meta["performance"] = {"tag_acc": float(nlp.evaluate(_examples(nlp, dev))["tag_acc"])}
+    return nlp
+
+
+def _installed(language: str) -> str | None:
+    """The largest installed pipeline of the language that tags."""
+    import spacy
+
+    names = [name for name in spacy.util.get_installed_models() if name.startswith(f"{language}_core_")]
+    order = {"sm": 0, "md": 1, "lg": 2}
+    return max(names, key=lambda name: (order.get(name.rpartition("_")[2], 3), name), default=None)
+
+
+def _examples(nlp: Language, table: pa.Table) -> list:
+    from spacy.tokens import Doc
+    from spacy.training import Example
+
+    rows = zip(table["words"].to_pylist(), table["tags"].to_pylist())
+    return [Example.from_dict(Doc(nlp.vocab, words=words), {"tags": tags}) for words, tags in rows]
+
+
+def _cuts(tokens: Tokens) -> Iterator[int]:
+    """Where a piece starts that is tagged at once: at every document, after a full stop, or after PIECE words."""
+    stop = np.array([word in STOPS for word in tokens.types], dtype=bool)
+    ends = np.zeros(len(tokens.index) + 1, dtype=bool)
+    ends[1:] = stop[tokens.index] if len(stop) else False
+    ends[tokens.offsets] = True
+    last = -1
+    for cut in [*np.flatnonzero(ends[:-1]).tolist(), len(tokens.index)]:
+        while last >= 0 and cut - last > PIECE:
+            last += PIECE
+            yield last
+        if cut < len(tokens.index):
+            yield (last := cut)
+
+
+def _shown(items: Iterable, what: str, total: int) -> Iterable:
+    """A progress bar, if someone is looking."""
+    screen = Console(stderr=True)
+    return track(items, what, total=total, console=screen, transient=True, disable=not screen.is_terminal)
+
+
+@contextlib.contextmanager
+def _seeded(seed: int) -> Iterator[None]:
+    """Seed the global generators that spaCy draws from, and put them back: training must not depend on what ran
+    before, nor what runs after on whether the tagger was trained or found."""
+    from spacy.util import fix_random_seed
+
+    states = random.getstate(), np.random.get_state()
+    fix_random_seed(seed)
+    try:
+        yield
+    finally:
+        random.setstate(states[0])
+        np.random.set_state(states[1])
+
+
+def _keep(nlp: Language, folder: Path) -> None:
+    """Write it under another name first, so that no half-written tagger is ever found."""
+    part = Path(tempfile.mkdtemp(prefix=folder.name, dir=folder.parent))
+    try:
+        nlp.to_disk(part)
+        os.replace(part, folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
