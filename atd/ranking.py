@@ -1,0 +1,123 @@
+"""Sentences of several languages in one space: the ranking model of section 3.2, over unshared vocabularies.
+
+B sentences, K word dim, D attribute dim, F factors, V_l words of language l, A languages, U distinct words of a batch.
+`v(S) = Σ_w W_fv[l][w] · diag(W_fd x_l) · W_fk`, scaled to unit norm. The sum comes first: the gate and `W_fk` are
+applied once per sentence, not once per word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from atd.attributes import AttributeTable
+from atd.bags import Bags, bag_sum, gather, take
+from atd.errors import AtdError
+from atd.spelling import Spelling
+
+SHARING = ("shared", "separate")
+
+
+class RankingModel(nn.Module):
+    """One vocabulary and one vector x per language; `W_fk` and `W_fd` belong to all languages.
+
+    `sharing="separate"` gives every language its own `W_fk` and `W_fd`: nothing is shared, the paper's baseline.
+    With `spelling` a word's row is its own plus those of its character n-grams, so that rare words and cognates
+    have a say; the n-gram rows are shared across languages exactly when the factors are.
+    Word numbers are global: word w of language l is row `bounds[l] + w` of `W_fv`.
+    """
+
+    def __init__(
+        self,
+        sizes: Mapping[str, int],
+        K: int = 40,
+        D: int = 16,
+        F: int = 64,
+        sharing: str = "shared",
+        activation: str = "relu",
+        gate_bias: float = 0.0,
+        spelling: Spelling | None = None,
+    ):
+        super().__init__()
+        if sharing not in SHARING:
+            raise AtdError(f"model.sharing={sharing}: must be one of {', '.join(SHARING)}")
+        self.languages = list(sizes)
+        self.bounds = np.concatenate([[0], np.cumsum(list(sizes.values()))]).astype(np.int64)
+        self.gate_bias = gate_bias
+        sets = 1 if sharing == "shared" else len(sizes)
+        self.W_fk = nn.Parameter(torch.randn(sets, F, K) * F**-0.5)
+        self.W_fd = nn.Parameter(torch.randn(sets, F, D) * D**-0.5)
+        self.W_fv = nn.Parameter(torch.randn(int(self.bounds[-1]), F) * 0.1)
+        self.attributes = AttributeTable(len(sizes), D, activation)
+        self.spelling = spelling
+        self.W_fg = nn.Parameter(torch.zeros(spelling.buckets, F)) if spelling else None
+
+    @property
+    def L(self) -> nn.Parameter:
+        return self.attributes.L
+
+    def language(self, name: str) -> int:
+        if name not in self.languages:
+            raise AtdError(f"the model has no language {name!r}; it knows {', '.join(self.languages)}")
+        return self.languages.index(name)
+
+    def gate(self, language: int) -> Tensor:
+        """W_fd x_l + g (F). x and W_fd may start anywhere: v(S) has unit norm, so their scale is free."""
+        return self.W_fd[language % len(self.W_fd)] @ self.attributes.vectors()[language] + self.gate_bias
+
+    def project(self, sums_BF: Tensor, language: int) -> Tensor:
+        """From the sums of word rows to sentence vectors of unit norm (B×K)."""
+        v_BK = (sums_BF * self.gate(language)) @ self.W_fk[language % len(self.W_fk)]
+        return functional.normalize(v_BK, dim=1)
+
+    def rows(self, words_U: Tensor) -> Tensor:
+        """The rows of distinct words in rising order (U×F), with their n-grams if there are any."""
+        own = take(self.W_fv, words_U)
+        if self.spelling is None or self.W_fg is None:
+            return own
+        grams = self.spelling.bags(words_U.cpu().numpy()).to(words_U.device)
+        return own + bag_sum(take(self.W_fg, grams.rows), grams)
+
+    def sums(self, bags: Bags) -> Tensor:
+        """Σ_w W_fv[w] of each sentence (B×F)."""
+        return bag_sum(self.rows(bags.rows), bags)
+
+    def forward(self, bags: Bags, languages: tuple[int, int], first: int) -> tuple[Tensor, Tensor]:
+        """v of the first `first` sentences, in one language, and of the others, in another."""
+        sums_BF = self.sums(bags)
+        return self.project(sums_BF[:first], languages[0]), self.project(sums_BF[first:], languages[1])
+
+    @torch.no_grad()
+    def sentences(
+        self, tokens: np.ndarray, offsets: np.ndarray, language: int, weight_V: Tensor | None = None
+    ) -> Tensor:
+        """v of many sentences given as local word numbers (n×K); `weight_V` weighs the words, say by idf."""
+        parts = []
+        for chosen in np.array_split(np.arange(len(offsets) - 1), -(-(len(offsets) - 1) // 4096) or 1):
+            local, bounds = gather(tokens, offsets, chosen)
+            bags = Bags.of(local.astype(np.int64), bounds, int(np.diff(self.bounds)[language]))
+            rows_UF = self.rows(bags.rows.to(self.W_fv.device) + int(self.bounds[language]))
+            if weight_V is not None:
+                rows_UF = rows_UF * weight_V[bags.rows].to(rows_UF)[:, None]
+            parts.append(self.project(bag_sum(rows_UF, bags.to(rows_UF.device)), language))
+        return torch.cat(parts) if parts else self.W_fk.new_zeros(0, self.W_fk.shape[2])
+
+    @torch.no_grad()
+    def embeddings(self, language: int) -> Tensor:
+        """T^l: the words of a language under its own vector (V_l×K), eq. 7. Not of unit norm."""
+        words = torch.arange(*(int(b) for b in self.bounds[language : language + 2]), device=self.W_fv.device)
+        return (self.rows(words) * self.gate(language)) @ self.W_fk[language % len(self.W_fk)]
+
+    @torch.no_grad()
+    def start_at(self, language: int, vectors_VE: Tensor, known_V: Tensor, rms: float = 0.3) -> None:
+        """Start a language's known words at pretrained vectors: their first F principal components, at size `rms`."""
+        centred = vectors_VE[known_V] - vectors_VE[known_V].mean(0)
+        components = torch.linalg.eigh(centred.T @ centred).eigenvectors.flip(1)[:, : self.W_fv.shape[1]]
+        start = centred @ components
+        words = int(self.bounds[language]) + torch.nonzero(known_V).flatten()
+        self.W_fv[words] = 0.0
+        self.W_fv[words, : start.shape[1]] = (start * (rms / start.std())).to(self.W_fv)
