@@ -13,9 +13,18 @@ CONF = Path(__file__).parent / "conf"
 def job(cfg):
     from hydra.core.hydra_config import HydraConfig
 
+    from atd.errors import AtdError
     from tasks.job import run
 
-    return run(cfg, Path(HydraConfig.get().runtime.output_dir))
+    try:
+        return run(cfg, Path(HydraConfig.get().runtime.output_dir))
+    except AtdError as error:  # here rather than in main(): Hydra would add lines of its own
+        fail(str(error))
+
+
+def fail(line: str) -> None:
+    print(f"error: {line}", file=sys.stderr)
+    sys.exit(2)
 
 
 def main() -> int:
@@ -29,16 +38,14 @@ def main() -> int:
         sys.argv[1:] = resume_arguments(sys.argv[1:])
         hydra.main(version_base="1.3", config_path="conf", config_name="config")(job)()
     except AtdError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+        fail(str(error))
     except KeyboardInterrupt:
         print("interrupted; `python run.py resume=<run folder>` continues it", file=sys.stderr)
         return 130
     except Exception as error:
         if (line := explain(error, CONF)) is None:
             raise
-        print(f"error: {line}", file=sys.stderr)
-        return 2
+        fail(line)
     return 0
 
 
