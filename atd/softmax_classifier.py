@@ -1,0 +1,212 @@
+"""Multinomial softmax regression over sparse and dense features, for many classes.
+
+B batch, V sparse features, U of them active in a batch, H dense features, C classes.
+
+A batch is two weighted sums of rows, each one `embedding_bag`: the rows of W that its texts use give their scores,
+and the rows of the error that a feature occurs in give its gradient. Nothing of size B×V or V×C is made on the way:
+a step costs what is present in the batch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from rich.progress import track
+from scipy import sparse
+from torch import Tensor
+from torch.nn import functional
+
+from atd.errors import AtdError
+
+Features = Any  # a scipy sparse matrix, a dense array, or the pair (sparse, dense)
+PREDICTED = 2048  # rows whose scores exist at once in prediction
+
+
+class SoftmaxClassifier:
+    """Softmax regression by mini-batches and row-wise AdaGrad, with scikit-learn's verbs.
+
+    Every feature f has one accumulator: a_f ← a_f + ‖g_f‖², W_f ← W_f − η g_f / √(δ² + a_f), where g_f is the
+    gradient of the batch's mean loss in row f of W and η falls linearly from `lr` to 0. The `damping` δ keeps a
+    feature seen once from steps as long as those of one seen in every text, by which it would overfit. `l2` decays
+    every row by its own step size in every step, also the rows a batch lacks, and at no cost: the weights are
+    s_f·W_f, and decay moves the scalar s_f alone.
+
+    X is a sparse matrix, a dense array or the pair (sparse, dense); y holds any labels. Equal seeds, equal weights.
+    """
+
+    classes_: np.ndarray
+    W_: Tensor  # V×C, of the sparse features
+    dense_: Tensor  # H×C
+    b_: Tensor  # C
+    loss_: list[float]  # mean training loss of each epoch
+
+    def __init__(
+        self,
+        epochs: int = 8,
+        batch_size: int = 256,
+        lr: float = 10.0,
+        damping: float = 0.012,
+        l2: float = 0.0,
+        seed: int = 0,
+        device: str | torch.device = "cpu",
+        progress: str | None = None,
+    ):
+        """`progress` labels a progress bar; None shows none."""
+        self.epochs, self.batch_size, self.lr, self.damping, self.l2 = epochs, batch_size, lr, damping, l2
+        self.seed, self.device, self.progress = seed, torch.device(device), progress
+
+    @torch.inference_mode()
+    def fit(self, X: Features, y: Any) -> SoftmaxClassifier:
+        S, H = blocks(X)
+        self.classes_, classes = np.unique(np.asarray(y), return_inverse=True)
+        n, C = S.shape[0], len(self.classes_)
+        if len(classes) != n:
+            raise AtdError(f"the classifier got {n} rows of features and {len(classes)} labels")
+        if C < 2:
+            raise AtdError("the classifier needs texts of at least two classes")
+        words, dense = (Rows.zeros(F, C, self.damping, self.l2, self.device) for F in (S.shape[1], H.shape[1]))
+        bias = Rows.zeros(1, C, self.damping, 0.0, self.device)
+        per_epoch = -(-n // self.batch_size)
+        self.loss_ = [0.0] * self.epochs
+        for step, chosen in enumerate(self._batches(n, per_epoch)):
+            eta = self.lr * (1 - step / (self.epochs * per_epoch))
+            S_b, H_b, label_b = S[chosen], self._tensor(H[chosen]), self._tensor(classes[chosen])
+            logits_BC = bag(words.W, S_b, self.device, words.scale) + H_b @ dense.weights() + bias.W
+            error_BC, loss = softmax_error(logits_BC, label_b)
+            self.loss_[step // per_epoch] += loss / n
+            by_feature = S_b.T.tocsr()
+            active = np.flatnonzero(np.diff(by_feature.indptr))
+            words.descend(eta, self._tensor(active), bag(error_BC, by_feature, self.device, starts=active))
+            dense.descend(eta, slice(None), H_b.T @ error_BC)
+            bias.descend(eta, slice(None), error_BC.sum(0, keepdim=True))
+        self.W_, self.dense_, self.b_ = words.weights(), dense.weights(), bias.W[0]
+        return self
+
+    @torch.inference_mode()
+    def decision_function(self, X: Features) -> np.ndarray:
+        """Scores before the softmax, n×C."""
+        S, H = blocks(X)
+        if (S.shape[1], H.shape[1]) != (len(self.W_), len(self.dense_)):
+            was, now = (len(self.W_), len(self.dense_)), (S.shape[1], H.shape[1])
+            raise AtdError(f"the classifier learned from {was} sparse and dense features and got {now}")
+        parts = [np.zeros((0, len(self.classes_)), np.float32)]
+        for i in range(0, S.shape[0], PREDICTED):
+            rows = slice(i, i + PREDICTED)
+            scores = bag(self.W_, S[rows], self.device) + self._tensor(H[rows]) @ self.dense_ + self.b_
+            parts.append(scores.cpu().numpy())
+        return np.concatenate(parts)
+
+    def predict_log_proba(self, X: Features) -> np.ndarray:
+        return torch.log_softmax(torch.from_numpy(self.decision_function(X)), 1).numpy()
+
+    def predict_proba(self, X: Features) -> np.ndarray:
+        return torch.softmax(torch.from_numpy(self.decision_function(X)), 1).numpy()
+
+    def predict(self, X: Features) -> np.ndarray:
+        return self.classes_[self.decision_function(X).argmax(1)]
+
+    def score(self, X: Features, y: Any) -> float:
+        """Share of rows whose class is right."""
+        return float((self.predict(X) == np.asarray(y)).mean())
+
+    def _batches(self, n: int, per_epoch: int) -> Iterator[np.ndarray]:
+        """The rows of every step; each epoch is a new permutation."""
+        random = np.random.default_rng(self.seed)
+        steps: Any = range(self.epochs * per_epoch)
+        if self.progress is not None:
+            steps = track(steps, self.progress)
+        for step in steps:
+            at = step % per_epoch
+            if at == 0:
+                order = random.permutation(n)
+            yield order[at * self.batch_size : (at + 1) * self.batch_size]
+
+    def _tensor(self, values: np.ndarray) -> Tensor:
+        return torch.from_numpy(values).to(self.device)
+
+
+@dataclass
+class Rows:
+    """A table of weights that AdaGrad moves row by row: the true weights are scale_f · W_f."""
+
+    W: Tensor  # F×C
+    a: Tensor  # F, the accumulators, begun at δ²
+    scale: Tensor | None  # F; None without decay
+    l2: float
+
+    @classmethod
+    def zeros(cls, F: int, C: int, damping: float, l2: float, device: torch.device) -> Rows:
+        a = torch.full((F,), damping**2, device=device)
+        return cls(torch.zeros(F, C, device=device), a, torch.ones_like(a) if l2 else None, l2)
+
+    def descend(self, eta: float, rows: Tensor | slice, g_UC: Tensor) -> None:
+        """One step along the gradient of some rows, and the decay of all."""
+        self.a[rows] += torch.linalg.vector_norm(g_UC, dim=1).square()
+        rate = eta * self.a.clamp(min=1e-30).rsqrt()
+        step = rate[rows]
+        if self.scale is not None:
+            self.scale /= 1 + rate * self.l2  # implicit, so that no step size makes it change sign
+            self._unscale()
+            step = step / self.scale[rows]
+        g_UC.mul_(-step[:, None])
+        if isinstance(rows, slice):
+            self.W += g_UC
+        else:
+            self.W.index_add_(0, rows, g_UC)
+
+    def weights(self) -> Tensor:
+        return self.W if self.scale is None else self.W * self.scale[:, None]
+
+    def _unscale(self) -> None:
+        """Multiply tiny scales into their rows before single precision runs out."""
+        assert self.scale is not None
+        tiny = (self.scale < 1e-6).nonzero()[:, 0]
+        if len(tiny):
+            self.W[tiny] *= self.scale[tiny, None]
+            self.scale[tiny] = 1.0
+
+
+def bag(
+    rows_FC: Tensor,
+    M: sparse.csr_matrix,
+    device: torch.device,
+    scale_F: Tensor | None = None,
+    starts: np.ndarray | None = None,
+) -> Tensor:
+    """M · diag(scale) · rows, where M is CSR; with `starts` only those rows of M, all others being empty."""
+    index, weight = torch.from_numpy(M.indices).to(device), torch.from_numpy(M.data).to(device)
+    offsets = torch.from_numpy(M.indptr[:-1] if starts is None else M.indptr[starts]).to(device)
+    if scale_F is not None:
+        weight = weight * scale_F[index]
+    return functional.embedding_bag(index, rows_FC, offsets, mode="sum", per_sample_weights=weight)
+
+
+def softmax_error(logits_BC: Tensor, label_B: Tensor) -> tuple[Tensor, float]:
+    """The gradient of the mean cross-entropy in the logits, (p − y) / B, and the summed cross-entropy."""
+    own = label_B[:, None]
+    log_p = logits_BC.log_softmax(1)
+    loss = -float(log_p.gather(1, own).sum())
+    p = log_p.exp_()
+    p.scatter_add_(1, own, torch.full_like(own, -1, dtype=p.dtype))
+    return p.div_(len(label_B)), loss
+
+
+def blocks(X: Features) -> tuple[sparse.csr_matrix, np.ndarray]:
+    """(CSR, dense) in single precision; a block that is not given has no columns."""
+    if isinstance(X, tuple):
+        S, H = X
+        if S.shape[0] != len(H):
+            raise AtdError(f"the sparse block has {S.shape[0]} rows, the dense one {len(H)}")
+    elif sparse.issparse(X):
+        S, H = X, np.zeros((X.shape[0], 0), np.float32)
+    else:
+        S, H = sparse.csr_matrix((len(X), 0), dtype=np.float32), X
+    H = np.ascontiguousarray(H, dtype=np.float32)
+    S = sparse.csr_matrix(S, dtype=np.float32)
+    if not (np.isfinite(H).all() and np.isfinite(S.data).all()):
+        raise AtdError("the classifier's features hold NaN or infinity")
+    return S, H
