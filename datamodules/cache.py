@@ -181,7 +181,7 @@ def _open_checked(path: Path, warn: bool = False) -> EncodedCorpus | None:
         if facts["size"] != path.stat().st_size or facts["checksum"] != checksum(path):
             raise DamagedCache(f"{path}: size or checksum differ from what was written")
         return EncodedCorpus.open(path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     except (DamagedCache, ValueError, KeyError) as error:
         if warn:

@@ -1,0 +1,147 @@
+"""A user's own table: a text and some attributes in every row."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from atd.errors import AtdError
+from datamodules.cache import EncodedCorpus
+from datamodules.corpus import Corpus, by_split
+from datamodules.encode import count_vocabulary, ids
+from datamodules.readers.table import read_table
+
+MISSING = "missing"
+
+
+class TableCorpus(Corpus):
+    """A row is a document. Each distinct tuple of `attributes` (columns) is one attribute, named like 20s/f; or, with
+    `compose`, each value of each column is (age=20s, gender=f) and a text has one per column, whose vectors add up.
+
+    `bins` makes ranges of numeric columns, {age: 4} four of equal counts. `holdout` is the share of rows for
+    validation, and as much again for test; `split_seed` draws them, apart from the seed of training. Every attribute
+    that occurs at all occurs in train, and a value that is not there is one of its own, `missing`.
+    """
+
+    def __init__(
+        self,
+        *,
+        text: str,
+        attributes: Sequence[str],
+        compose: bool = False,
+        bins: Mapping[str, int] | None = None,
+        holdout: float = 0.1,
+        split_seed: int = 0,
+        drop_empty: bool = False,
+        **common: Any,
+    ):
+        super().__init__(**common)
+        self.text, self.chosen, self.compose, self.bins = text, list(attributes), compose, dict(bins or {})
+        self.holdout, self.split_seed, self.drop_empty = holdout, split_seed, drop_empty
+        if not self.chosen:
+            raise AtdError("data.attributes=[]: name the columns that describe a text, such as data.attributes=[age]")
+        for column, n in self.bins.items():
+            if column not in self.chosen or n < 2:
+                raise AtdError(f"data.bins={{{column}: {n}}}: name one of data.attributes and two or more ranges")
+        if not 0 < holdout <= 0.3:
+            raise AtdError(f"data.holdout={holdout}: must be above 0 and at most 0.3")
+
+    def inputs(self) -> list[Path]:
+        if not self.path.is_file():
+            raise AtdError(f"data.path={self.path}: no such table")
+        return [self.path]
+
+    def settings(self) -> dict[str, Any]:
+        names = ("text", "chosen", "compose", "bins", "holdout", "split_seed", "drop_empty")
+        return {name: getattr(self, name) for name in names}
+
+    def build(self) -> EncodedCorpus:
+        table = read_table(self.path, self.text, self.chosen, self.drop_empty)
+        values = {name: self._values(name, table[name]) for name in self.chosen}
+        attributes, names = composed(values) if self.compose else tuples(values)
+        split = random_split(attributes, self.holdout, self.split_seed)
+        order = by_split(split)
+        attributes, split = attributes[order], split[order]
+        tokens = self.tokeniser.folded(table["text"].take(pa.array(order)))
+        vocabulary = count_vocabulary(tokens, self.min_count, self.max_size, documents=split == 0)
+        columns = {"split": split} | {name: column.take(pa.array(order)) for name, column in values.items()}
+        meta = {"vocabulary": vocabulary.state(), "attributes": names, "columns": self.chosen}
+        return EncodedCorpus(ids(tokens, vocabulary), tokens.offsets, attributes, columns, meta)
+
+    def _values(self, name: str, column: pa.ChunkedArray) -> pa.DictionaryArray:
+        """The column as names, sorted by value."""
+        column = column.combine_chunks()
+        if name in self.bins:
+            return binned(self.path, name, column, self.bins[name])
+        encoded = pc.fill_null(column, MISSING).dictionary_encode()
+        return _sorted(encoded, sorted(encoded.dictionary.to_pylist()))
+
+
+def binned(path: Path, name: str, column: pa.Array, n: int) -> pa.DictionaryArray:
+    """Ranges of nearly equal counts, named by the smallest and largest value that occur in them."""
+    try:
+        numbers = pc.cast(pc.utf8_trim_whitespace(column), pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid as error:
+        raise AtdError(f"{path}: data.bins needs numbers in {name!r} ({str(error).splitlines()[0]})") from None
+    known = np.isfinite(numbers)
+    if not known.any():
+        raise AtdError(f"{path}: column {name!r} holds no number to make ranges of")
+    edges = np.unique(np.quantile(numbers[known], np.linspace(0, 1, n + 1)[1:-1]))
+    bin_of = np.where(known, np.searchsorted(edges, numbers, side="right"), -1)
+    names = {}
+    for b in np.unique(bin_of[known]):
+        inside = numbers[bin_of == b]
+        low, high = f"{inside.min():g}", f"{inside.max():g}"
+        names[b] = low if low == high else f"{low}–{high}"
+    order = list(names.values()) + [MISSING] * (not known.all())
+    return _sorted(pa.array([names.get(b, MISSING) for b in bin_of.tolist()]).dictionary_encode(), order)
+
+
+def tuples(values: Mapping[str, pa.DictionaryArray]) -> tuple[np.ndarray, list[str]]:
+    """(id of every row's tuple (n,) int32, the names of the distinct tuples)."""
+    codes = np.stack([v.indices.to_numpy() for v in values.values()], axis=1)
+    distinct, place = np.unique(codes, axis=0, return_inverse=True)
+    words = [v.dictionary.to_pylist() for v in values.values()]
+    names = ["/".join(w[i] for w, i in zip(words, row)) for row in distinct]
+    return place.reshape(-1).astype(np.int32), names
+
+
+def composed(values: Mapping[str, pa.DictionaryArray]) -> tuple[np.ndarray, list[str]]:
+    """(id of every column's value in each row (n, M) int32, the names of all values)."""
+    names: list[str] = []
+    ids_nM = []
+    for column, value in values.items():
+        ids_nM.append(value.indices.to_numpy() + len(names))
+        names += [f"{column}={word}" for word in value.dictionary.to_pylist()]
+    return np.stack(ids_nM, axis=1).astype(np.int32), names
+
+
+def random_split(attributes: np.ndarray, share: float, seed: int) -> np.ndarray:
+    """The split (0 train, 1 val, 2 test) of each row; the first row of every attribute, in random order, is train's."""
+    n = len(attributes)
+    order = np.random.default_rng(seed).permutation(n)
+    shuffled = attributes[order].reshape(n, -1)
+    first = np.zeros(n, dtype=bool)
+    for column in shuffled.T:
+        first[np.unique(column, return_index=True)[1]] = True
+    free = order[~first]
+    held = round(share * n)
+    if len(free) < 2 * held or not held:
+        raise AtdError(
+            f"{n} rows of {int(shuffled.max()) + 1} attributes are too few to hold {share:.0%} out twice; "
+            "use fewer attributes, data.bins or data.compose=true"
+        )
+    split = np.zeros(n, dtype=np.int8)
+    split[free[:held]], split[free[held : 2 * held]] = 1, 2
+    return split
+
+
+def _sorted(column: pa.DictionaryArray, names: list[str]) -> pa.DictionaryArray:
+    """The same values, the dictionary in this order."""
+    place = pc.index_in(column.dictionary, pa.array(names)).to_numpy().astype(np.int32)
+    return pa.DictionaryArray.from_arrays(place[column.indices.to_numpy()], names)
