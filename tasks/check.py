@@ -62,7 +62,16 @@ RULES: dict[str, Rule] = {
     "trainer.accumulate": whole(1),
     "trainer.threads": optional(whole(1)),
     "task.words": whole(1),
-    "task.temperature": number(0, open_low=True),
+    "task.temperature": number(0),
+    "task.top_k": optional(whole(1)),
+    "task.top_p": optional(number(0, 1, open_low=True)),
+    "task.samples": whole(1),
+    "task.matrix_words": whole(100),
+    "task.k": whole(1),
+    "task.shown": whole(1),
+    "task.port": whole(0),
+    "task.newest": whole(1),
+    "task.method": one_of("tsne", "mds", "pca"),
     "logger.mode": optional(one_of("online", "offline", "disabled")),
 }
 

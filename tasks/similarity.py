@@ -97,7 +97,7 @@ def named_pair(cfg: DictConfig, trained: Trained, x_AD: torch.Tensor) -> tuple[s
 def changed_words(trained: Trained, x_a: torch.Tensor, x_b: torch.Tensor, cfg: DictConfig) -> tuple[list, np.ndarray]:
     """Words by how far their neighbourhood moves between A and B, most moved first."""
     V = len(trained.vocabulary)
-    words = torch.arange(len(SPECIALS), min(cfg.task.words or V, V))
+    words = torch.arange(len(SPECIALS), min(cfg.task.frequent or V, V))
     unit_a, unit_b = (unit(trained.model.embeddings(x)) for x in (x_a, x_b))
     parts = [rank_shift(unit_a, unit_b, part, cfg.task.k) for part in track(words.split(256), "words that change")]
     shift = torch.cat(parts)

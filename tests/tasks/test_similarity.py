@@ -8,7 +8,7 @@ from tests.tasks.tiny_model import NAMES, write_checkpoint
 
 
 def config(folder, **changes):
-    task = {"name": "similarity", "k": 5, "words": None, "shown": 4}
+    task = {"name": "similarity", "k": 5, "frequent": None, "shown": 4}
     base = {"checkpoint": str(folder), "query": "light", "a": NAMES[0], "b": NAMES[1], "seed": 0, "task": task}
     return OmegaConf.create(base | changes)
 
