@@ -47,7 +47,7 @@ class PaperSGD(GroupOptimizer):
         deltas = [self.state[theta]["delta"] for theta in params]
         grads = [theta.grad.to_dense() if theta.grad.is_sparse else theta.grad for theta in params]
         if group["weight_decay"]:
-            grads = torch._foreach_add(grads, params, alpha=group["weight_decay"])
+            grads = list(torch._foreach_add(grads, params, alpha=group["weight_decay"]))
         torch._foreach_mul_(deltas, p)
         torch._foreach_add_(deltas, grads, alpha=-(1 - p) * eta)
         torch._foreach_add_(params, deltas)

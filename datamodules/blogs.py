@@ -54,7 +54,7 @@ class Blogs(Corpus):
         everyone = authors["author"].combine_chunks()
         rest = everyone.filter(pc.invert(pc.is_in(everyone, value_set=prolific(authors, self.prolific))))
         if not len(rest):
-            raise AtdError(f"data.prolific={self.prolific}: there are only {len(authors)} authors; leave some to train on")
+            raise AtdError(f"data.prolific={self.prolific}: there are only {len(authors)} authors; leave some")
         table = read_blogs(self.path, rest)
         if self.compose:
             attributes, names = composed({part: _sorted_dictionary(table[part]) for part in PARTS})

@@ -14,6 +14,7 @@ import lightning
 import torch
 from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
 
+from atd.errors import AtdError
 from tasks.report import write_atomically
 
 if TYPE_CHECKING:
@@ -113,11 +114,14 @@ def build_logger(cfg: DictConfig, out: Path, name: str):
     if kind == "csv":
         return loggers.CSVLogger(out, name="csv", version=name)
     if kind == "tensorboard":
-        return loggers.TensorBoardLogger(out, name="tensorboard", version=name)
+        try:
+            return loggers.TensorBoardLogger(out, name="tensorboard", version=name)
+        except ModuleNotFoundError:
+            raise AtdError("logger=tensorboard: needs the package; pip install -e '.[tensorboard]'") from None
     if kind == "wandb":
         from tasks.wandb_run import wandb_logger
 
-        return wandb_logger(cfg, out)
+        return wandb_logger(cfg, out, name)
     return False
 
 

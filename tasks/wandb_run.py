@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,11 +13,11 @@ if TYPE_CHECKING:
     from omegaconf import DictConfig
 
 
-def wandb_logger(cfg: DictConfig, out: Path):
-    """Lightning's logger on the job's one run; models of one job share it, under their own prefixes."""
+def wandb_logger(cfg: DictConfig, out: Path, name: str):
+    """Lightning's logger on the job's one run, which the models of a job share under their own names."""
     from lightning.pytorch.loggers import WandbLogger
 
-    return WandbLogger(experiment=open_run(cfg, out), save_dir=out)
+    return WandbLogger(experiment=open_run(cfg, out), save_dir=out, prefix=name)
 
 
 def open_run(cfg: DictConfig, out: Path):
@@ -28,7 +29,7 @@ def open_run(cfg: DictConfig, out: Path):
         return wandb.run
     mode = cfg.logger.mode or os.environ.get("WANDB_MODE") or ("online" if has_key() else "offline")
     kept = out / "wandb_id"
-    run_id = kept.read_text() if kept.exists() else wandb.util.generate_id()
+    run_id = kept.read_text() if kept.exists() else secrets.token_hex(4)
     kept.write_text(run_id)
     return wandb.init(
         project=cfg.logger.project,
