@@ -67,6 +67,7 @@ class LanguageModel(lightning.LightningModule):
         optim: Optim,
         config: dict,
         seed: int = 0,
+        tokeniser: dict | None = None,
     ):
         super().__init__()
         self.model = model
@@ -75,6 +76,7 @@ class LanguageModel(lightning.LightningModule):
         self.optim = optim
         self.config = config  # conf/model as plain values: a checkpoint rebuilds the model from it
         self.seed = seed
+        self.tokeniser = tokeniser  # settings of the corpus's tokeniser, for texts that come later
         self.noise = torch.nn.ModuleList(Noise(v.counts) for v in vocabularies)
         self.perplexity = Perplexity()
 
@@ -134,5 +136,6 @@ class LanguageModel(lightning.LightningModule):
             "model": self.config,
             "vocabularies": [v.state() for v in self.vocabularies],
             "attributes": self.attribute_names,
+            "tokeniser": self.tokeniser,
             "optim": asdict(self.optim),
         }

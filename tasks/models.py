@@ -55,6 +55,7 @@ class Trained:
     vocabularies: list[Vocabulary]
     attributes: list[str]
     config: dict[str, Any]
+    tokeniser: dict[str, Any] | None = None  # settings for `datamodules.tokenise.Tokeniser`
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -76,7 +77,8 @@ def load(path: str | Path) -> Trained:
         raise AtdError(
             f"{path}: not a checkpoint of this program ({reason}); give a file or run folder it wrote"
         ) from None
-    return Trained(model.eval(), vocabularies, list(saved["attributes"]), dict(saved["model"]))
+    names, tokeniser = list(saved["attributes"]), saved.get("tokeniser")
+    return Trained(model.eval(), vocabularies, names, dict(saved["model"]), tokeniser)
 
 
 def find_checkpoint(path: Path) -> Path:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,7 +57,8 @@ def language_model(config: dict, data: Corpus, cfg: DictConfig) -> LanguageModel
     torch.manual_seed(cfg.seed)
     model = build(config, [len(data.vocabulary)], len(data.attributes))
     start(model, config, [data.vocabulary])
-    return LanguageModel(model, [data.vocabulary], data.attributes, Optim(**cfg.optim), config, cfg.seed)
+    optim, tokeniser = Optim(**cfg.optim), asdict(data.tokeniser)
+    return LanguageModel(model, [data.vocabulary], data.attributes, optim, config, cfg.seed, tokeniser)
 
 
 def lbl_of(cfg: DictConfig) -> dict:
