@@ -122,19 +122,21 @@ class ContextEncoder(nn.Module):
     widths are its last few terms. The maximum over the positions is what the text says most strongly.
     """
 
-    def __init__(self, vectors_VK: Tensor, D: int, N: int = 4, M: int = 100, dropout: float = 0.5):
+    def __init__(
+        self, vectors_VK: Tensor, D: int, N: int = 4, M: int = 100, dropout: float = 0.5, word_dropout: float = 0.2
+    ):
         super().__init__()
         K = vectors_VK.shape[1]
-        self.N, self.dropout = N, dropout
+        self.dropout, self.word_dropout = dropout, word_dropout
         self.E = nn.Parameter(vectors_VK.clone())
         self.C = nn.ModuleList(nn.Conv1d(K, M, width) for width in range(1, N + 1))
         self.project = nn.Linear(N * M, D)
 
     def forward(self, word_nT: Tensor) -> Tensor:
-        """Texts padded to one length with −1 → x_nD. At least N columns are needed."""
+        """Texts padded to one length with −1 → x_nD."""
         pad_nT = word_nT < 0
         e = functional.embedding(word_nT.clamp(min=0), self.E).masked_fill(pad_nT[..., None], 0.0)
-        e = functional.dropout(e, 0.3 * self.dropout, self.training).transpose(1, 2)
+        e = functional.dropout(e, self.word_dropout, self.training).transpose(1, 2)
         pooled = []
         for width, convolution in enumerate(self.C, 1):
             maps = torch.relu(convolution(functional.pad(e, (width - 1, 0))))

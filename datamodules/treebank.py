@@ -90,6 +90,25 @@ class Forest:
     root: torch.Tensor
     levels: list[int]  # nodes per level; the leaves are level 0
 
+    @property
+    def inputs(self) -> tuple:
+        """What `TreeEncoder` takes."""
+        return self.word, self.left, self.right, self.levels
+
+
+@dataclass
+class Padded:
+    """A batch of texts of about one length, padded with −1. `root` finds the whole sentences."""
+
+    word: torch.Tensor  # n×T
+    label: torch.Tensor
+    root: torch.Tensor
+
+    @property
+    def inputs(self) -> tuple:
+        """What `ContextEncoder` takes."""
+        return (self.word,)
+
 
 @dataclass
 class Treebank:
@@ -194,6 +213,35 @@ class TreeLoader:
             order = np.random.default_rng((self.seed, self.epoch)).permutation(len(order))
         for i in range(0, len(order), self.batch_size):
             yield self.trees.batch(order[i : i + self.batch_size])
+
+
+class PhraseLoader(TreeLoader):
+    """Batches of phrases of about one length; `whole` marks those that are sentences."""
+
+    def __init__(self, texts: Texts, whole: np.ndarray, batch_size: int, seed: int = 0, shuffle: bool = True):
+        self.texts, self.whole, self.batch_size, self.seed, self.shuffle = texts, whole, batch_size, seed, shuffle
+        self.epoch = 0
+
+    def __len__(self) -> int:
+        return -(-len(self.texts) // self.batch_size)
+
+    def __iter__(self) -> Iterator[Padded]:
+        order = np.arange(len(self.texts))
+        starts = np.arange(0, len(order), self.batch_size)
+        if self.shuffle:
+            rng = np.random.default_rng((self.seed, self.epoch))
+            order = np.argsort(self.texts.lengths + rng.random(len(order)))
+            starts = rng.permutation(starts)
+        for i in starts:
+            yield self._pad(order[i : i + self.batch_size])
+
+    def _pad(self, rows: np.ndarray) -> Padded:
+        part = self.texts.take(rows)
+        inside = np.arange(part.lengths.max()) < part.lengths[:, None]
+        word = np.full(inside.shape, -1, dtype=np.int64)
+        word[inside] = part.tokens
+        arrays = word, part.label, np.flatnonzero(self.whole[rows])
+        return Padded(*(torch.from_numpy(a) for a in arrays))
 
 
 def cut(bank: Treebank, train: int, held_out: int) -> Treebank:

@@ -72,6 +72,17 @@ RULES: dict[str, Rule] = {
     "task.port": whole(0),
     "task.newest": whole(1),
     "task.method": one_of("tsne", "mds", "pca"),
+    "task.seeds": whole(1),
+    "task.members": whole(1),
+    "task.workers": whole(1),
+    "task.format": one_of("arrow", "csv"),
+    "data.sentences": optional(whole(8)),
+    "inference.l2": number(0, open_low=True),
+    "inference.samples": optional(whole(2)),
+    "inference.tolerance": number(0, open_low=True),
+    "inference.iterations": whole(1),
+    "inference.lr": number(0, open_low=True),
+    "inference.epochs": whole(1),
     "logger.mode": optional(one_of("online", "offline", "disabled")),
 }
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +10,7 @@ import numpy as np
 from atd.errors import AtdError
 from tasks.result import Result
 from tasks.sentiment_report import write
-from tasks.sentiment_rows import ROWS, Outcome, Study
+from tasks.sentiment_rows import ROWS, Outcome, Study, load, save
 from tasks.sentiment_scores import accuracies, scores
 
 if TYPE_CHECKING:
@@ -30,6 +28,7 @@ PAPER = {
     "ATD": (45.9, 83.3),
 }
 ONCE = ("word-average", "binb")  # rows without chance
+LATER = ("atd-refined",)  # rows that start from others
 WEIGHTS = (0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)  # of a further row beside the tree encoders
 
 
@@ -39,12 +38,13 @@ def run(cfg: DictConfig, out: Path) -> Result:
     if unknown := [row for row in wanted if row not in ROWS]:
         raise AtdError(f"task.rows: no row {unknown[0]!r}; the rows are {', '.join(ROWS)}")
     jobs = [(row, seed) for row in wanted for seed in seeds(cfg, row)]
-    outcomes = run_jobs(cfg, out, jobs)
+    outcomes = run_jobs(cfg, out, [job for job in jobs if job[0] not in LATER])
+    outcomes |= run_jobs(cfg, out, [job for job in jobs if job[0] in LATER])
     labels = study.labels
     runs = {row: [outcomes[row, seed] for seed in seeds(cfg, row)] for row in wanted}
     if "atd-tree" in runs:
         runs["atd-best"] = [ensemble(cfg, outcomes, seed, labels) for seed in range(cfg.task.seeds)]
-        runs["atd-tree"] = runs["atd-tree"][:: cfg.task.members]
+        runs["atd-tree"] = runs["atd-tree"][:: cfg.task.members]  # one member per seed
     rows = {row: summary([scores(o.logp, labels) for o in runs[row]]) for row in runs}
     primary = next(f"{row}/fine" for row in ("atd-best", "atd", *runs) if row in runs)
     paper = {name: {"fine": fine, "binary": binary} for name, (fine, binary) in PAPER.items()}
@@ -58,7 +58,9 @@ def seeds(cfg: DictConfig, row: str) -> range:
     first = cfg.seed
     if row in ONCE:
         return range(first, first + 1)
-    return range(first, first + cfg.task.seeds * (cfg.task.members if row == "atd-tree" else 1))
+    members = cfg.task.members if row in ("atd-tree", *LATER) else 1
+    step = members if row in LATER else 1
+    return range(first, first + cfg.task.seeds * members, step)
 
 
 def run_jobs(cfg: DictConfig, out: Path, jobs: list[tuple[str, int]]) -> dict[tuple[str, int], Outcome]:
@@ -88,25 +90,6 @@ def run_job(cfg: DictConfig, out: Path, row: str, seed: int) -> tuple[tuple[str,
         torch.manual_seed(seed)
         save(path, ROWS[row](Study(cfg, out), seed))
     return (row, seed), path
-
-
-def save(path: Path, outcome: Outcome) -> None:
-    """Plain arrays and JSON, written whole or not at all."""
-    arrays = {f"{kind}_{s}": a for kind in ("logp", "x") for s, a in getattr(outcome, kind).items()}
-    temporary = path.with_suffix(".tmp.npz")
-    np.savez_compressed(temporary, facts=json.dumps([outcome.facts, outcome.curve]), **arrays)
-    os.replace(temporary, path)
-
-
-def load(path: Path) -> Outcome:
-    with np.load(path, allow_pickle=False) as file:
-        parts: dict[str, dict[str, np.ndarray]] = {"logp": {}, "x": {}}
-        for name in file.files:
-            kind, _, split = name.partition("_")
-            if kind in parts:
-                parts[kind][split] = file[name]
-        facts, curve = json.loads(str(file["facts"]))
-    return Outcome(parts["logp"], parts["x"], facts, curve)
 
 
 def ensemble(cfg: DictConfig, outcomes: dict, seed: int, labels: dict[str, np.ndarray]) -> Outcome:

@@ -1,4 +1,7 @@
-"""LightningModule of the supervised tree encoder: x of every phrase, and a softmax on x for its label."""
+"""LightningModule of the supervised encoders: x of every phrase, and a softmax on x for its label.
+
+An encoder follows the parse (`tree`) or pools context products (`context`); batches bring its `inputs`.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,19 @@ from torch import nn
 from torch.nn import functional
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
-from atd.encoder import TreeEncoder
-from datamodules.treebank import Forest, Treebank, TreeLoader
+from atd.encoder import ContextEncoder, TreeEncoder
+from datamodules.treebank import Forest, Padded, PhraseLoader, Treebank, TreeLoader
 from tasks.sentiment_scores import accuracies
 
 
 @dataclass(frozen=True)
 class EncoderSettings:
-    """conf/task/sentiment.yaml, `encoder`."""
+    """conf/task/sentiment.yaml, `tree` and `context`."""
 
+    kind: str
     D: int
-    F: int
+    F: int  # factors of the tensor, or feature maps per width
+    context: int  # widest convolution; the tree needs none
     dropout: float
     word_dropout: float
     lr: float
@@ -29,29 +34,33 @@ class EncoderSettings:
     decay: float
     batch_size: int
     epochs: int
+    sentence: float  # weight of a whole sentence; a phrase inside weighs 1
     polarity: float  # weight of the positive/negative loss beside the five-way one
     average: float  # decay of the running mean of the weights that is evaluated
 
 
-class TreeClassifier(nn.Module):
+class Classifier(nn.Module):
     """Two softmaxes on x: five labels, and positive against negative."""
 
     def __init__(self, vectors_VK: torch.Tensor, settings: EncoderSettings):
         super().__init__()
         s = settings
-        self.encoder = TreeEncoder(vectors_VK, s.D, s.F, s.dropout, s.word_dropout)
+        self.encoder: nn.Module
+        if s.kind == "tree":
+            self.encoder = TreeEncoder(vectors_VK, s.D, s.F, s.dropout, s.word_dropout)
+        else:
+            self.encoder = ContextEncoder(vectors_VK, s.D, s.context, s.F, s.dropout, s.word_dropout)
         self.fine = nn.Linear(s.D, 5)
         self.polar = nn.Linear(s.D, 2)
         self.dropout = s.dropout
 
-    def forward(self, trees: Forest) -> tuple[torch.Tensor, torch.Tensor]:
-        x = self.encoder(trees.word, trees.left, trees.right, trees.levels)
-        x = functional.dropout(x, self.dropout, self.training)
+    def forward(self, batch: Forest | Padded) -> tuple[torch.Tensor, torch.Tensor]:
+        x = functional.dropout(self.encoder(*batch.inputs), self.dropout, self.training)
         return self.fine(x), self.polar(x)
 
-    def sentences(self, trees: Forest) -> tuple[torch.Tensor, torch.Tensor]:
+    def sentences(self, batch: Forest | Padded) -> tuple[torch.Tensor, torch.Tensor]:
         """Log-probabilities of whole sentences, and their x."""
-        x = self.encoder(trees.word, trees.left, trees.right, trees.levels)[trees.root]
+        x = self.encoder(*batch.inputs)[batch.root]
         return joint(self.fine(x), self.polar(x)), x
 
 
@@ -68,24 +77,26 @@ def joint(fine: torch.Tensor, polar: torch.Tensor) -> torch.Tensor:
     return torch.cat([p[:, :2] * scale[:, :1], p[:, 2:3], p[:, 3:] * scale[:, 1:]], 1).clamp(min=1e-12).log()
 
 
-class TreeSentiment(lightning.LightningModule):
-    """Every labelled node of the training trees is an example; dev sentences choose the epoch."""
+class Sentiment(lightning.LightningModule):
+    """Every labelled phrase of the training sentences is an example; dev sentences choose the epoch."""
 
     def __init__(self, bank: Treebank, settings: EncoderSettings, steps: int, seed: int):
         super().__init__()
         self.settings, self.steps, self.seed = settings, steps, seed
         torch.manual_seed(seed)
-        self.net = TreeClassifier(bank.vectors, settings)
+        self.net = Classifier(bank.vectors, settings)
         self.mean = AveragedModel(self.net, multi_avg_fn=get_ema_multi_avg_fn(settings.average))
         self.seen: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def on_train_batch_start(self, batch, batch_idx: int) -> None:
         torch.manual_seed(self.seed * 1_000_003 + self.global_step)
 
-    def training_step(self, batch: Forest, batch_idx: int) -> torch.Tensor:
+    def training_step(self, batch: Forest | Padded, batch_idx: int) -> torch.Tensor:
         fine, polar = self.net(batch)
         side = batch.label != 2
-        loss = functional.cross_entropy(fine, batch.label)
+        weight = torch.ones_like(fine[:, 0])
+        weight[batch.root] = self.settings.sentence
+        loss = (weight * functional.cross_entropy(fine, batch.label, reduction="none")).sum() / weight.sum()
         if self.settings.polarity:
             target = (batch.label[side] > 2).long()
             loss = loss + self.settings.polarity * functional.cross_entropy(polar[side], target)
@@ -94,7 +105,7 @@ class TreeSentiment(lightning.LightningModule):
     def on_train_batch_end(self, outputs, batch, batch_idx: int) -> None:
         self.mean.update_parameters(self.net)
 
-    def validation_step(self, batch: Forest, batch_idx: int) -> None:
+    def validation_step(self, batch: Forest | Padded, batch_idx: int) -> None:
         self.seen.append((self.mean.module.sentences(batch)[0], batch.label[batch.root]))
 
     def on_validation_epoch_end(self) -> None:
@@ -123,21 +134,33 @@ class TreeSentiment(lightning.LightningModule):
         nn.utils.clip_grad_norm_(self.net.parameters(), 5.0)
 
     @torch.no_grad()
-    def predict(self, trees) -> tuple[np.ndarray, np.ndarray]:
-        """Log-probabilities (n×5) and x (n×D) of all sentences of a split."""
+    def predict(self, loader) -> tuple[np.ndarray, np.ndarray]:
+        """Log-probabilities (n×5) and x (n×D) of all sentences of a loader, in its order."""
         self.mean.eval()
-        parts = [self.mean.module.sentences(batch) for batch in TreeLoader(trees, 128, shuffle=False)]
+        parts = [self.mean.module.sentences(batch) for batch in loader]
         logp, x = (torch.cat(part).numpy() for part in zip(*parts, strict=True))
         return logp, x
 
 
-class TreeData(lightning.LightningDataModule):
-    def __init__(self, bank: Treebank, batch_size: int, seed: int):
+class SentimentData(lightning.LightningDataModule):
+    """Trees for the tree encoder, padded phrases for the context encoder."""
+
+    def __init__(self, bank: Treebank, settings: EncoderSettings, seed: int):
         super().__init__()
-        self.bank, self.batch_size, self.seed = bank, batch_size, seed
+        self.bank, self.settings, self.seed = bank, settings, seed
 
     def train_dataloader(self) -> TreeLoader:
-        return TreeLoader(self.bank.trees["train"], self.batch_size, self.seed)
+        size = self.settings.batch_size
+        if self.settings.kind == "tree":
+            return TreeLoader(self.bank.trees["train"], size, self.seed)
+        return PhraseLoader(self.bank.phrases, self.bank.whole, size, self.seed)
 
     def val_dataloader(self) -> TreeLoader:
-        return TreeLoader(self.bank.trees["dev"], 128, shuffle=False)
+        return self.sentences("dev")
+
+    def sentences(self, split: str) -> TreeLoader:
+        """The sentences of a split, in order."""
+        if self.settings.kind == "tree":
+            return TreeLoader(self.bank.trees[split], 128, shuffle=False)
+        texts = self.bank.sentences[split]
+        return PhraseLoader(texts, np.ones(len(texts), dtype=bool), 128, shuffle=False)

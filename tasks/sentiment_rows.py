@@ -4,9 +4,11 @@ log-probabilities (n×5), and for rows that make vectors also those.
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +17,7 @@ import numpy as np
 import torch
 
 from atd.attributes import average_words
+from atd.errors import AtdError
 from atd.infer import infer
 from datamodules.treebank import Texts, Treebank, cut, load_treebank
 from tasks.inference import options
@@ -34,6 +37,25 @@ class Outcome:
     x: dict[str, np.ndarray] = field(default_factory=dict)
     facts: dict[str, Any] = field(default_factory=dict)
     curve: list[dict[str, float]] = field(default_factory=list)
+
+
+def save(path: Path, outcome: Outcome) -> None:
+    """Plain arrays and JSON, written whole or not at all."""
+    arrays = {f"{kind}_{s}": a for kind in ("logp", "x") for s, a in getattr(outcome, kind).items()}
+    temporary = path.with_suffix(".tmp.npz")
+    np.savez_compressed(temporary, facts=json.dumps([outcome.facts, outcome.curve]), **arrays)
+    os.replace(temporary, path)
+
+
+def load(path: Path) -> Outcome:
+    with np.load(path, allow_pickle=False) as file:
+        parts: dict[str, dict[str, np.ndarray]] = {"logp": {}, "x": {}}
+        for name in file.files:
+            kind, _, split = name.partition("_")
+            if kind in parts:
+                parts[kind][split] = file[name]
+        facts, curve = json.loads(str(file["facts"]))
+    return Outcome(parts["logp"], parts["x"], facts, curve)
 
 
 @cache
@@ -61,11 +83,10 @@ class Study:
         return {s: t.label for s, t in self.bank.sentences.items()}
 
 
-def classified(study: Study, x: dict[str, np.ndarray], **facts) -> Outcome:
-    """The paper's classifier on top of vectors."""
-    phrases = study.bank.phrases
-    labels = study.labels
-    logp, setting = classify(x, phrases.label, phrases.lengths, labels["train"], labels["dev"])
+def classified(study: Study, x: dict[str, np.ndarray], train: Texts | None = None, **facts) -> Outcome:
+    """The paper's classifier on top of vectors, trained on all phrases unless told otherwise."""
+    train, labels = train or study.bank.phrases, study.labels
+    logp, setting = classify(x, train.label, train.lengths, labels["train"], labels["dev"])
     kept = {s: x[s] for s in ("dev", "test")}
     return Outcome(logp, kept, {**facts, "unit_norm": setting.unit, "length_power": setting.power})
 
@@ -146,26 +167,34 @@ def lbl(study: Study, seed: int) -> Outcome:
 
 def atd(study: Study, seed: int) -> Outcome:
     """The paper's protocol: every phrase is an attribute that starts at its word average; then inference."""
-    start = averages(study, study.bank.vectors)
-    return attribute_vectors(study, seed, start, "atd")
+    return attribute_vectors(study, seed, averages(study, study.bank.vectors), study.texts, "atd")
 
 
-def attribute_vectors(study: Study, seed: int, start: dict[str, torch.Tensor], name: str) -> Outcome:
+def refined(study: Study, seed: int) -> Outcome:
+    """x of the tree encoder as start and prior: the language model corrects what the encoder read off."""
+    source = study.out / "rows" / f"atd-tree-{seed}.npz"
+    if not source.exists():
+        raise AtdError("task.rows: atd-refined starts from atd-tree; name both")
+    start = {split: torch.from_numpy(x) for split, x in load(source).x.items()}
+    return attribute_vectors(study, seed, start, study.bank.sentences, "refined")
+
+
+def attribute_vectors(
+    study: Study, seed: int, start: dict[str, torch.Tensor], texts: dict[str, Texts], name: str
+) -> Outcome:
     """Train the language model with x at `start`, then infer all texts alike with `start` as the prior.
 
     x is centred and scaled to about unit variance, so that the gate W_fd x + 1 can open and close.
     """
-    cfg, texts = study.cfg, study.texts
+    cfg = study.cfg
     mean, scale = start["train"].mean(0), start["dev"].std(0).mean()  # phrases spread wider than sentences
     start = {s: (x - mean) / scale for s, x in start.items()}
     n = len(texts["train"])
     dev = replace(texts["dev"], attributes=(n + np.arange(len(texts["dev"]))).astype(np.int32))
     names = [str(i) for i in range(n + len(dev))]
     table = torch.cat([start["train"], start["dev"]])
-    model_config = dict(cfg.model)
-    module, curve = fit_language_model(
-        study, model_config, f"{name}-{seed}", seed, texts["train"], dev, names, table
-    )
+    config = {**cfg.model, "D": table.shape[1]}
+    module, curve = fit_language_model(study, config, f"{name}-{seed}", seed, texts["train"], dev, names, table)
     model = module.model
     act = model.attributes.act
     x, facts = {}, {}
@@ -174,7 +203,7 @@ def attribute_vectors(study: Study, seed: int, start: dict[str, torch.Tensor], n
         found = infer(model, *texts[split].flat, prior=prior, **options(cfg.inference, seed))
         x[split] = found.x.numpy()
         facts[f"converged_{split}"] = float(found.converged.double().mean())
-    return replace(classified(study, x, **facts), curve=curve)
+    return replace(classified(study, x, texts["train"], **facts), curve=curve)
 
 
 def fit_language_model(
@@ -250,20 +279,20 @@ def temper(score: dict[str, np.ndarray], study: Study) -> tuple[dict[str, np.nda
     return {s: v - np.logaddexp.reduce(v, axis=1, keepdims=True) for s, v in logp.items()}, {}, {"power": best}
 
 
-def tree(study: Study, seed: int) -> Outcome:
-    """Amortised inference over the parse: one supervised tree encoder."""
+def encoded(study: Study, seed: int, kind: str) -> Outcome:
+    """Amortised inference: x read off by a supervised encoder, its softmax the classifier."""
     from omegaconf import OmegaConf
 
-    from tasks.sentiment_encoder import EncoderSettings, TreeData, TreeSentiment
+    from tasks.sentiment_encoder import EncoderSettings, Sentiment, SentimentData
     from tasks.training import fit
 
-    settings = EncoderSettings(**study.cfg.task.encoder)
-    data = TreeData(study.bank, settings.batch_size, seed)
-    module = TreeSentiment(study.bank, settings, settings.epochs * len(data.train_dataloader()), seed)
+    settings = EncoderSettings(kind=kind, **study.cfg.task[kind])
+    data = SentimentData(study.bank, settings, seed)
+    module = Sentiment(study.bank, settings, settings.epochs * len(data.train_dataloader()), seed)
     cfg = OmegaConf.merge(study.cfg, {"trainer": {"max_epochs": settings.epochs, "patience": settings.epochs}})
-    curve = fit(module, data, cfg, study.out, f"tree-{seed}", monitor="val/both", mode="max")
-    found = {split: module.predict(study.bank.trees[split]) for split in ("dev", "test")}
-    return Outcome({s: f[0] for s, f in found.items()}, {s: f[1] for s, f in found.items()}, curve=curve)
+    curve = fit(module, data, cfg, study.out, f"{kind}-{seed}", monitor="val/both", mode="max")
+    found = {split: module.predict(data.sentences(split)) for split in study.labels}
+    return Outcome({s: found[s][0] for s in ("dev", "test")}, {s: f[1] for s, f in found.items()}, curve=curve)
 
 
 ROWS: dict[str, Callable[[Study, int], Outcome]] = {
@@ -273,5 +302,7 @@ ROWS: dict[str, Callable[[Study, int], Outcome]] = {
     "lbl": lbl,
     "atd": atd,
     "atd-labels": labels_as_attributes,
-    "atd-tree": tree,
+    "atd-context": partial(encoded, kind="context"),
+    "atd-tree": partial(encoded, kind="tree"),
+    "atd-refined": refined,
 }

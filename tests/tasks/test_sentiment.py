@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 import torch
 
-from tasks.sentiment import load, save, summary
+from tasks.sentiment import summary
 from tasks.sentiment_encoder import joint
-from tasks.sentiment_rows import Outcome
+from tasks.sentiment_rows import Outcome, load, save
 from tasks.sentiment_scores import accuracies, classify, confusion
 
 ROOT = Path(__file__).parent.parent.parent
@@ -96,10 +96,11 @@ def little_treebank(tmp_path_factory) -> Path:
 
 def test_every_row_end_to_end(little_treebank, tmp_path):
     small = ["model.K=6", "model.F=6", "model.D=6", f"model.vectors={little_treebank}/vectors/v.txt"]
-    small += ["task.seeds=2", "task.members=2", "task.workers=1", "task.encoder.D=12", "task.encoder.F=8"]
-    small += ["task.encoder.epochs=12", "task.encoder.batch_size=8", "task.encoder.lr=0.02"]
-    small += ["task.encoder.average=0.9", "task.encoder.dropout=0.1"]
-    small += ["task.encoder.word_dropout=0.0", "task.doc2vec.epochs=2", "task.doc2vec.infer_epochs=2"]
+    small += ["task.seeds=2", "task.members=2", "task.workers=1", "task.tree.D=12", "task.tree.F=8"]
+    small += ["task.tree.epochs=12", "task.tree.batch_size=8", "task.tree.lr=0.02"]
+    small += ["task.tree.average=0.9", "task.tree.dropout=0.1"]
+    small += ["task.tree.word_dropout=0.0", "task.doc2vec.epochs=2", "task.doc2vec.infer_epochs=2"]
+    small += ["task.context.epochs=1"]
     small += ["trainer.max_epochs=1", "logger=none", f"paths.data={little_treebank}", f"hydra.run.dir={tmp_path}"]
     done = subprocess.run(
         [sys.executable, "run.py", "task=sentiment", *small], cwd=ROOT, capture_output=True, text=True, timeout=400
@@ -107,7 +108,8 @@ def test_every_row_end_to_end(little_treebank, tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     metrics = json.loads((tmp_path / "metrics.json").read_text())
     rows = metrics["rows"]
-    wanted = {"word-average", "binb", "doc2vec", "lbl", "atd", "atd-labels", "atd-tree", "atd-best"}
+    wanted = {"word-average", "binb", "doc2vec", "lbl", "atd", "atd-best"}
+    wanted |= {f"atd-{kind}" for kind in ("labels", "context", "tree", "refined")}
     assert wanted <= set(rows) and metrics["primary_metric"] == "atd-best/fine"
     for row in rows.values():
         assert {"fine", "binary", "fine_dev", "binary_dev"} <= set(row)
