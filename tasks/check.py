@@ -22,6 +22,10 @@ def optional(rule: Rule) -> Rule:
     return lambda v: v is None or rule[0](v), f"{rule[1]}, or null"
 
 
+def either(first: Rule, second: Rule) -> Rule:
+    return lambda v: first[0](v) or second[0](v), f"{first[1]}, or {second[1]}"
+
+
 def number(low: float, high: float = float("inf"), open_low: bool = False) -> Rule:
     def fits(v: Any) -> bool:
         return type(v) in (int, float) and (v > low if open_low else v >= low) and v <= high
@@ -76,7 +80,7 @@ RULES: dict[str, Rule] = {
     "task.members": whole(1),
     "task.workers": whole(1),
     "task.format": one_of("arrow", "csv"),
-    "data.sentences": optional(whole(8)),
+    "data.sentences": either(one_of(True, False), optional(whole(8))),  # books: cut at sentences; treebank: how many
     "inference.l2": number(0, open_low=True),
     "inference.samples": optional(whole(2)),
     "inference.tolerance": number(0, open_low=True),
