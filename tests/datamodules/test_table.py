@@ -1,0 +1,129 @@
+"""Rows become documents, columns attributes; every attribute is trained on."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from atd.errors import AtdError
+from datamodules.table import TableCorpus, binned, random_split
+
+HEADER = ["text", "age", "gender"]
+ROWS = [[f"word{i % 7} and w{i}", str(20 + i % 30), "f" if i % 3 else "m"] for i in range(120)] + [["alone", "", "x"]]
+
+
+def corpus(folder: Path, rows: list = ROWS, **options) -> TableCorpus:
+    path = folder / "table.csv"
+    with open(path, "w", newline="") as file:
+        csv.writer(file).writerows([HEADER, *rows])
+    common = {"name": "table", "context": 2, "batch_size": 32, "seed": 0, "cache": folder / "cache"}
+    data = TableCorpus(path=path, **common | {"text": "text", "attributes": ["gender"]} | options)
+    data.prepare_data()
+    data.setup()
+    return data
+
+
+def rows(data: TableCorpus) -> list[tuple[str, str, list[str]]]:
+    """(split, text, attribute names) of every document."""
+    return [
+        (name, " ".join(data.vocabulary.decode(part[d])), [data.attributes[i] for i in np.ravel(part.attributes[d])])
+        for name, part in data.encoded.items()
+        for d in range(len(part))
+    ]
+
+
+def test_a_tuple_is_an_attribute(tmp_path):
+    data = corpus(tmp_path, attributes=["gender", "age"], bins={"age": 3})
+    assert data.attributes == sorted(data.attributes) and "f/20–29" in data.attributes
+    assert "x/missing" in data.attributes and len(data.attributes) == 7
+    for _, text, (name,) in rows(data):
+        if text != "alone":
+            i = int(text.rpartition("w")[2]) if "<unk>" not in text else None
+            assert i is None or name.startswith(ROWS[i][2])
+
+
+def test_composed_attributes(tmp_path):
+    data = corpus(tmp_path, attributes=["gender", "age"], compose=True, min_count=1)
+    assert data.attributes[:3] == ["gender=f", "gender=m", "gender=x"] and len(data.attributes) == 3 + 31
+    assert data.encoded["train"].attributes.shape[1] == 2
+    known = {text: [f"gender={g}", f"age={a or 'missing'}"] for text, a, g in ROWS}
+    found = {text: names for _, text, names in rows(data) if "<unk>" not in text}
+    assert len(found) > 80 and all(known[text] == names for text, names in found.items())
+    _, _, attribute_BM = next(iter(data.train_dataloader()))
+    assert attribute_BM.shape[1] == 2
+
+
+def test_columns_stay_readable(tmp_path):
+    data = corpus(tmp_path, attributes=["gender"])
+    for part in data.encoded.values():
+        assert [data.attributes[i] for i in part.attributes] == part.columns["gender"].to_pylist()
+
+
+def test_the_split_is_drawn_by_its_own_seed(tmp_path):
+    splits = {}
+    for seed, split_seed in ((0, 0), (1, 0), (0, 1)):
+        data = corpus(tmp_path, seed=seed, split_seed=split_seed, min_count=1)
+        splits[seed, split_seed] = {t for s, t, _ in rows(data) if s == "train"}
+        assert [len(part) for part in data.encoded.values()] == [97, 12, 12]
+    assert splits[0, 0] == splits[1, 0] != splits[0, 1]
+
+
+@settings(max_examples=50)
+@given(st.integers(0, 99), st.lists(st.integers(0, 5), min_size=40, max_size=80), st.booleans())
+def test_every_attribute_is_trained_on(seed, values, two):
+    attributes = np.array(values)
+    if two:
+        attributes = np.stack([attributes, attributes[::-1] + 6], axis=1)
+    split = random_split(attributes, 0.1, seed)
+    held = round(0.1 * len(values))
+    assert np.bincount(split, minlength=3).tolist() == [len(values) - 2 * held, held, held]
+    assert set(np.unique(attributes[split == 0])) == set(np.unique(attributes))
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-50, 50)), min_size=1, max_size=60), st.integers(2, 6))
+def test_bins_are_ranges_in_order(values, n):
+    column = pa.array([None if v is None else str(v) for v in values], pa.string())
+    if all(v is None for v in values):
+        with pytest.raises(AtdError, match="no number"):
+            binned(Path("t"), "age", column, n)
+        return
+    out = binned(Path("t"), "age", column, n)
+    names = [name for name in out.dictionary.to_pylist() if name != "missing"]
+    assert 1 <= len(names) <= n
+    ends: list[float] = []
+    for name in names:
+        inside = [v for v, found in zip(values, out.to_pylist()) if found == name]
+        assert name == (f"{min(inside)}–{max(inside)}" if min(inside) < max(inside) else f"{inside[0]}")
+        ends += [min(inside), max(inside)]
+    assert ends == sorted(ends)
+    assert [v is None for v in values] == [name == "missing" for name in out.to_pylist()]
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"attributes": []}, "data.attributes=\\[\\]: name the columns"),
+        ({"attributes": ["size"]}, "no column 'size'; the columns are text, age, gender"),
+        ({"bins": {"age": 3}}, "data.bins=.age: 3.: name one of data.attributes"),
+        ({"bins": {"gender": 3}}, "data.bins needs numbers in 'gender'"),
+        ({"holdout": 0.9}, "data.holdout=0.9"),
+        ({"attributes": ["text2"]}, "no column 'text2'"),
+        ({"rows": ROWS[:4], "attributes": ["age"]}, "4 rows of 4 attributes are too few"),
+        ({"path": "nowhere.csv"}, "nowhere.csv: no such table"),
+    ],
+)
+def test_mistakes_are_one_line(tmp_path, options, message):
+    with pytest.raises(AtdError, match=message) as error:
+        if "path" in options:
+            data = corpus(tmp_path)
+            data.path = Path(options["path"])
+            data.prepare_data()
+        else:
+            corpus(tmp_path, **options)
+    assert "\n" not in str(error.value)
