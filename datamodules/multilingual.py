@@ -1,0 +1,170 @@
+"""Parallel text of several languages around one, as one encoded corpus: each language has its own vocabulary.
+
+Parts of a pair such as en-de:
+- `train`; `val` and `heldout`, lines taken evenly from the training file and freed of sentences training has too;
+- `dev` and `test` as given. From 2011 on Parliament printed most speeches untranslated, so five sixths of these
+  "German" lines are in other languages, and so are the last lines of the training file, 5 % of it. With `told_apart` a
+  line is given to the language it is written in, which brings in a dozen more languages.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from atd.errors import AtdError
+from atd.vocabulary import Vocabulary
+from datamodules.cache import EncodedCorpus
+from datamodules.encode import count_vocabulary, ids
+from datamodules.identify import identify, known_texts
+from datamodules.readers.bible import read_verse_pairs
+from datamodules.readers.parallel import read_pairs
+from datamodules.tokenise import Tokeniser
+
+WRITTEN = ("en", "de", "fr", "it", "es", "nl", "sv", "pl", "ro", "sk", "hu", "fi", "cs")  # languages told apart
+FEWEST = 20  # training lines that make a language
+
+
+@dataclass
+class Text:
+    """Lines of one language on one side of a part; `rows` are their places in the part."""
+
+    pair: str
+    part: str
+    side: str  # source or target
+    language: str
+    lines: pa.ChunkedArray
+    rows: np.ndarray
+    written_in: np.ndarray
+
+    @property
+    def name(self) -> list[str]:
+        return [self.pair, self.part, self.side, self.language]
+
+
+def read_texts(
+    data_dir: Path, pairs: Sequence[str], limit: Mapping[str, int], holdout: int, bible: Sequence[str], told_apart: bool
+) -> list[Text]:
+    """The texts of all parts. Training lines are gathered by language, whichever file they come from."""
+    pivot = pairs[0].split("-")[0]
+    known = known_texts(data_dir, list(WRITTEN))
+    training: dict[str, list[pa.Table]] = {pair.split("-")[1]: [] for pair in pairs}
+    held = []
+    for pair in pairs:
+        own = pair.split("-")[1]
+        for part, table in read_parts(data_dir, pair, limit.get(pair), holdout).items():
+            judged = told_apart or part in ("dev", "test")
+            written = identify(table["target"], known) if judged else np.full(len(table), own)
+            if part == "train":
+                for language, rows in by_language(written).items():
+                    training.setdefault(language, []).append(table.take(pa.array(rows)))
+            else:
+                held.append((pair, part, table, written))
+    training.pop(pivot, None)
+    for language in bible:
+        training.setdefault(language, []).append(
+            strings(read_verse_pairs(data_dir, f"{pivot}-{language}").select(["source", "target"]))
+        )
+    training = {language: tables for language, tables in training.items() if sum(map(len, tables)) >= FEWEST}
+    texts = []
+    for language, tables in training.items():
+        table = pa.concat_tables(tables)
+        texts += sides(f"{pivot}-{language}", "train", table, np.full(len(table), language), language)
+    for pair, part, table, written in held:
+        own = pair.split("-")[1]
+        speaks = np.isin(written, [pivot, *training]) if told_apart else np.zeros(len(table), bool)
+        texts += sides(pair, part, table, written, np.where(speaks, written, own))
+    return texts
+
+
+def sides(pair: str, part: str, table: pa.Table, written: np.ndarray, language: np.ndarray | str) -> list[Text]:
+    pivot = pair.split("-")[0]
+    rows = np.arange(len(table))
+    out = [Text(pair, part, "source", pivot, table["source"], rows, np.full(len(table), pivot))]
+    for name, rows in by_language(np.broadcast_to(language, len(table))).items():
+        out.append(Text(pair, part, "target", name, table["target"].take(pa.array(rows)), rows, written[rows]))
+    return out
+
+
+def by_language(written: np.ndarray) -> dict[str, np.ndarray]:
+    return {str(language): np.flatnonzero(written == language) for language in np.unique(written)}
+
+
+def read_parts(data_dir: Path, pair: str, limit: int | None, holdout: int) -> dict[str, pa.Table]:
+    whole = strings(read_pairs(data_dir, pair, "train"))
+    held = min(holdout, len(whole) // 10)
+    role = np.zeros(len(whole), dtype=int)  # 0 train, 1 val, 2 heldout
+    role[np.linspace(0, len(whole) - 1, 2 * held).astype(int)] = 1 + np.arange(2 * held) % 2
+    train, *rest = (whole.filter(pa.array(role == i)) for i in range(3))
+    rest = {name: unseen(part, train) for name, part in zip(("val", "heldout"), rest)}
+    given = {split: strings(read_pairs(data_dir, pair, split)) for split in ("dev", "test")}
+    return {"train": train.slice(0, limit), **rest, **given}
+
+
+def unseen(held: pa.Table, train: pa.Table) -> pa.Table:
+    """The pairs neither side of which is a training sentence, each sentence once."""
+    fresh = [pc.invert(pc.is_in(held[side], value_set=train[side].combine_chunks())) for side in held.column_names]
+    held = held.filter(pc.and_(*fresh))
+    for side in held.column_names:
+        first = np.unique(held[side].to_numpy().astype(str), return_index=True)[1]
+        held = held.take(pa.array(np.sort(first)))
+    return held
+
+
+def encode_texts(
+    texts: Sequence[Text],
+    pivot: str,
+    kind: str,
+    min_count: int,
+    max_size: int | None = None,
+    vectors: str | Path | None = None,
+) -> EncodedCorpus:
+    """Words are numbered within their language, by a vocabulary counted on training lines; attribute = language."""
+    flat, lengths = [np.zeros(0, np.int32)] * len(texts), [np.zeros(0, np.int64)] * len(texts)
+    vocabularies = {}
+    for language in dict.fromkeys([pivot, *(text.language for text in texts)]):
+        mine = [i for i, text in enumerate(texts) if text.language == language]
+        tokens = Tokeniser(kind, language).folded(pa.chunked_array([c for i in mine for c in texts[i].lines.chunks]))
+        train = np.concatenate([np.full(len(texts[i].lines), texts[i].part == "train") for i in mine])
+        vocabulary = count_vocabulary(tokens, min_count, max_size, train)
+        if language == pivot and vectors:
+            vocabulary = extended(vocabulary, vectors)
+        vocabularies[language] = vocabulary.state()
+        words, start = ids(tokens, vocabulary), 0
+        for i in mine:
+            bounds = tokens.offsets[start : start + len(texts[i].lines) + 1]
+            flat[i], lengths[i] = words[bounds[0] : bounds[-1]], np.diff(bounds)
+            start += len(texts[i].lines)
+    sizes = [len(text.lines) for text in texts]
+    return EncodedCorpus(
+        tokens=np.concatenate(flat),
+        offsets=np.concatenate([[0], np.cumsum(np.concatenate(lengths))]).astype(np.int64),
+        attributes=np.repeat([list(vocabularies).index(text.language) for text in texts], sizes).astype(np.int32),
+        columns={
+            "text": np.repeat(np.arange(len(texts), dtype=np.int32), sizes),
+            "row": np.concatenate([text.rows for text in texts]),
+            "written_in": pa.array(np.concatenate([text.written_in for text in texts]).astype(str)),
+        },
+        meta={"vocabularies": vocabularies, "texts": [text.name for text in texts]},
+    )
+
+
+def extended(vocabulary: Vocabulary, vectors: str | Path) -> Vocabulary:
+    """The vocabulary and, behind it with count 0, the other words of a file of vectors."""
+    path = Path(vectors)
+    if not path.is_file():
+        raise AtdError(f"{path}: no such file; data.vectors takes a text file of word vectors, plain or gzip")
+    with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as file:
+        words = [line.split(" ", 1)[0] for line in file]
+    new = [w for w in dict.fromkeys(words) if w not in vocabulary and not w.isdigit()]
+    return Vocabulary([*vocabulary.words, *new], np.concatenate([vocabulary.counts, np.zeros(len(new), np.int64)]))
+
+
+def strings(table: pa.Table) -> pa.Table:
+    return table.cast(pa.schema({name: pa.string() for name in table.column_names}))

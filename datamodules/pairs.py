@@ -1,0 +1,148 @@
+"""Batches of sentence pairs: line i of one language beside line i of the other, as bags of words.
+
+B pairs of a batch, n contrastive sentences per pair, T words. A batch holds one pair of languages. Order and choices
+are functions of (seed, epoch, batch) alone, so a run can be resumed in the middle of an epoch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from atd.bags import Bags, gather
+from atd.errors import AtdError
+from datamodules.permutation import Permutation
+
+
+@dataclass
+class Sentences:
+    """Flat word numbers (local to the language) and the bounds of the sentences."""
+
+    tokens: np.ndarray
+    offsets: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def take(self, chosen: np.ndarray) -> Sentences:
+        return Sentences(*gather(self.tokens, self.offsets, np.asarray(chosen, dtype=np.int64)))
+
+
+@dataclass
+class Pairs:
+    """Aligned sentences of two languages, given by their numbers."""
+
+    languages: tuple[int, int]
+    source: Sentences
+    target: Sentences
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def take(self, chosen: np.ndarray) -> Pairs:
+        return Pairs(self.languages, self.source.take(chosen), self.target.take(chosen))
+
+
+@dataclass
+class PairBatch:
+    """Bags of B source sentences, B target sentences and, when drawn, B·n contrastive target sentences."""
+
+    bags: Bags
+    languages: tuple[int, int]
+    size: int  # B
+
+    def to(self, device) -> PairBatch:
+        return PairBatch(self.bags.to(device), self.languages, self.size)
+
+
+class PairLoader:
+    """All pairs once per epoch. Several language pairs are interleaved evenly, each batch being of one.
+
+    `bounds` (A+1) turn word numbers of a language into rows of the common table. `dropout` leaves out words at random,
+    `draws` adds so many contrastive sentences per pair, drawn from all target sentences: the paper's "randomly
+    assigned per epoch". Rank r of W takes its part of every batch.
+    """
+
+    def __init__(
+        self,
+        pairs: Sequence[Pairs],
+        bounds: np.ndarray,
+        batch_size: int,
+        seed: int,
+        shuffle: bool = True,
+        dropout: float = 0.0,
+        draws: int = 0,
+        rank: int = 0,
+        world_size: int = 1,
+    ):
+        self.pairs, self.bounds, self.batch_size, self.seed = list(pairs), bounds, batch_size, seed
+        self.shuffle, self.dropout, self.draws, self.rank, self.world_size = shuffle, dropout, draws, rank, world_size
+        counts = [-(-len(p) // batch_size) for p in self.pairs]
+        smallest = min((len(p) // c for p, c in zip(self.pairs, counts) if c), default=0)
+        if smallest < 2 * world_size:
+            raise AtdError(f"data.batch_size={batch_size}: a batch needs at least two pairs per process")
+        due = np.concatenate([(np.arange(c) + 0.5) / c for c in counts if c])
+        which = np.repeat(np.arange(len(counts)), counts)
+        place = np.concatenate([np.arange(c) for c in counts])
+        order = np.argsort(due, kind="stable")
+        self._schedule, self._counts = np.stack([which, place], 1)[order], counts
+        self.epoch = self.position = self._start = 0
+
+    batch_sampler = None  # Lightning asks whether a loader with a sampler has one
+
+    @property
+    def sampler(self) -> PairLoader:
+        """Lightning calls `loader.sampler.set_epoch`."""
+        return self
+
+    def __len__(self) -> int:
+        return len(self._schedule)
+
+    def __iter__(self) -> Iterator[PairBatch]:
+        start, self._start = self._start, 0
+        orders = [Permutation(len(p), (self.seed, self.epoch, i)) for i, p in enumerate(self.pairs)]
+        for position in range(start, len(self)):
+            self.position = position + 1  # counts the batch about to be yielded
+            which, k = (int(v) for v in self._schedule[position])
+            n, m = len(self.pairs[which]), self._counts[which]
+            low, high = k * n // m, (k + 1) * n // m
+            size, r, w = high - low, self.rank, self.world_size
+            part = np.arange(low + size * r // w, low + size * (r + 1) // w)
+            yield self._batch(self.pairs[which], orders[which](part) if self.shuffle else part)
+
+    def _batch(self, pairs: Pairs, chosen: np.ndarray) -> PairBatch:
+        rng = np.random.default_rng((self.seed, self.epoch, self.position, self.rank))
+        targets = chosen
+        if self.draws:
+            shift = rng.integers(1, len(pairs), (len(chosen), self.draws))  # never the translation itself
+            targets = np.concatenate([chosen, ((chosen[:, None] + shift) % len(pairs)).ravel()])
+        sides = [pairs.source.take(chosen), pairs.target.take(targets)]
+        tokens = [s.tokens + self.bounds[language] for s, language in zip(sides, pairs.languages)]
+        flat = np.concatenate(tokens)
+        offsets = np.concatenate([sides[0].offsets, sides[1].offsets[1:] + sides[0].offsets[-1]])
+        if self.dropout:
+            kept = rng.random(len(flat)) >= self.dropout
+            offsets = np.concatenate([[0], np.cumsum(kept)])[offsets]
+            flat = flat[kept]
+        return PairBatch(Bags.of(flat, offsets, int(self.bounds[-1])), pairs.languages, len(chosen))
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the order of epoch `epoch`; a position loaded for this same epoch is kept."""
+        if epoch != self.epoch:
+            self.epoch, self.position, self._start = epoch, 0, 0
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"epoch": self.epoch, "position": self.position, **self._identity()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        for name, value in self._identity().items():
+            if state[name] != value:
+                raise AtdError(f"cannot resume mid-epoch: the checkpoint has {name}={state[name]}, now it is {value}")
+        self.epoch, self.position = state["epoch"], state["position"]
+        self._start = self.position
+
+    def _identity(self) -> dict[str, Any]:
+        return {"pairs": sum(map(len, self.pairs)), "batch_size": self.batch_size, "seed": self.seed}
