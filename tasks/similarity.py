@@ -40,18 +40,18 @@ def run(cfg: DictConfig, out: Path) -> Result:
     x_a, x_b = (parse(mix, trained.attributes) @ x_AD for mix in (a, b))
     changed, shift = changed_words(trained, x_a, x_b, cfg)
     queries = as_list(cfg.query) or [trained.vocabulary.words[w] for w in changed[: cfg.task.shown]]
-    ids = [phrase(trained, query) for query in queries]
+    rows = [(r.query, r.a, r.b) for r in cfg.task.rows] or [(query, a, b) for query in queries]
     result = Result("similarity", "atd/common", {"atd": {}})
-    compare_queries(result, trained, queries, ids, (a, b), (x_a, x_b), cfg)
-    rows = [[trained.vocabulary.words[w], float(s)] for w, s in zip(changed, shift, strict=True)]
+    compare_rows(result, trained, rows, x_AD, cfg)
     result.table(
         f"Words that change most between {a} and {b}",
         ["word", "rank shift"],
-        rows[: cfg.task.shown],
+        [[trained.vocabulary.words[w], float(s)] for w, s in zip(changed, shift, strict=True)][: cfg.task.shown],
         "0: the nearest words stay the nearest. 1: a neighbour under one stands typically e times further down "
         "the list under the other.",
     )
-    for query, word in zip(queries[:3], ids, strict=False):
+    for query in dict.fromkeys(query for query, _, _ in rows[:3]):
+        word = phrase(trained, query)
         if len(word) == 1 and len(x_AD) > 2:
             attributes_that_change(result, trained, query, word[0], x_AD, cfg)
     return result
@@ -105,25 +105,25 @@ def changed_words(trained: Trained, x_a: torch.Tensor, x_b: torch.Tensor, cfg: D
     return words[order].tolist(), shift[order].numpy()
 
 
-def compare_queries(result: Result, trained: Trained, queries, ids, names, x, cfg: DictConfig) -> None:
-    """The paper's table, and the full ranked lists behind it."""
+def compare_rows(result: Result, trained: Trained, rows: list[tuple[str, str, str]], x_AD, cfg: DictConfig) -> None:
+    """The paper's table, one row per (query, A, B), and the full ranked lists behind it."""
     k, words = cfg.task.k, trained.vocabulary
-    rows, common = [], []
+    vector = {mix: parse(mix, trained.attributes) @ x_AD for _, *pair in rows for mix in pair}
+    asked = [(phrase(trained, query), vector[a], vector[b]) for query, a, b in rows]
     started = time.perf_counter()
-    compared = [compare(trained.model, word, *x, k=k, exclude=SPECIAL_IDS) for word in ids]
-    result.rows["atd"]["milliseconds"] = 1000 * (time.perf_counter() - started) / len(ids)
-    for query, near in zip(queries, compared, strict=True):
+    compared = [compare(trained.model, *each, k=k, exclude=SPECIAL_IDS) for each in asked]
+    result.rows["atd"]["milliseconds"] = 1000 * (time.perf_counter() - started) / len(rows)
+    result.rows["atd"]["common"] = float(np.mean([len(near.common) for near in compared]))
+    body = []
+    for row, near in zip(rows, compared, strict=True):
         columns = (near.common, near.unique_a, near.unique_b)
-        rows.append([query, *(", ".join(words.decode(column)) for column in columns)])
-        common.append(len(near.common))
-    result.rows["atd"]["common"] = float(np.mean(common))
-    header = ["query", "common", f"only under {names[0]}", f"only under {names[1]}"]
-    result.table("Conditional word similarity", header, rows, f"The {k} nearest words by cosine under each attribute.")
-    for query, near in zip(queries[:3], compared, strict=False):
+        body.append([*row, *(", ".join(words.decode(column)) for column in columns)])
+    header = ["query", "A", "B", "common", "only under A", "only under B"]
+    result.table("Conditional word similarity", header, body, f"The {k} nearest words by cosine under each attribute.")
+    for (query, a, b), near in zip(rows[:3], compared, strict=False):
         lists = zip(near.near_a, near.cosine_a, near.rank_in_b, near.near_b, near.cosine_b, near.rank_in_a, strict=True)
-        body = [[words.words[a], ca, ra, words.words[b], cb, rb] for a, ca, ra, b, cb, rb in lists]
-        header = [names[0], "cosine", "rank under B", names[1], "cosine", "rank under A"]
-        result.table(f"Neighbours of {query}", header, body)
+        body = [[words.words[n], c, r, words.words[m], d, s] for n, c, r, m, d, s in lists]
+        result.table(f"Neighbours of {query}", [a, "cosine", "rank under B", b, "cosine", "rank under A"], body)
 
 
 def attributes_that_change(result: Result, trained: Trained, query: str, word: int, x_AD, cfg: DictConfig) -> None:

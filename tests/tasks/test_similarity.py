@@ -8,7 +8,7 @@ from tests.tasks.tiny_model import NAMES, write_checkpoint
 
 
 def config(folder, **changes):
-    task = {"name": "similarity", "k": 5, "frequent": None, "shown": 4}
+    task = {"name": "similarity", "k": 5, "frequent": None, "shown": 4, "rows": []}
     base = {"checkpoint": str(folder), "query": "light", "a": NAMES[0], "b": NAMES[1], "seed": 0, "task": task}
     return OmegaConf.create(base | changes)
 
@@ -27,7 +27,7 @@ def test_word_phrase_and_list(folder, tmp_path):
     table = section(result, "Conditional word similarity")
     assert [row[0] for row in table.rows] == ["light", "the King"]
     for row in table.rows:
-        common, only_a, only_b = (set(filter(None, cell.split(", "))) for cell in row[1:])
+        common, only_a, only_b = (set(filter(None, cell.split(", "))) for cell in row[3:])
         assert not common & only_a and not common & only_b and not only_a & only_b
     assert 0 <= result.rows["atd"]["common"] <= 5
     assert len(section(result, "Words that change most").rows) == 4
@@ -36,11 +36,17 @@ def test_word_phrase_and_list(folder, tmp_path):
 
 def test_without_names_the_least_alike_are_taken(folder, tmp_path):
     result = run(config(folder, query=None, a=None, b=None), tmp_path)
-    header = section(result, "Conditional word similarity").header
-    a, b = (name.removeprefix("only under ") for name in header[2:])
+    a, b = section(result, "Conditional word similarity").rows[0][1:3]
     assert a != b and {a, b} <= set(load(folder).attributes)
     result = run(config(folder, query=None, a=NAMES[2], b=None), tmp_path)
-    assert section(result, "Conditional word similarity").header[2] == f"only under {NAMES[2]}"
+    assert section(result, "Conditional word similarity").rows[0][1] == NAMES[2]
+
+
+def test_rows_with_their_own_attributes(folder, tmp_path):
+    cfg = config(folder)
+    cfg.task.rows = [{"query": "sea", "a": NAMES[0], "b": NAMES[3]}, {"query": "king", "a": NAMES[1], "b": NAMES[2]}]
+    rows = section(run(cfg, tmp_path), "Conditional word similarity").rows
+    assert [row[:3] for row in rows] == [["sea", NAMES[0], NAMES[3]], ["king", NAMES[1], NAMES[2]]]
 
 
 def test_a_mix_is_an_attribute_too(folder, tmp_path):
