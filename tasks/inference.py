@@ -8,8 +8,9 @@ from typing import Any
 import lightning
 import torch
 
-from atd.infer import Inferred, infer
+from atd.infer import infer
 from atd.lm import MultiplicativeLM
+from atd.solvers import Inferred
 
 
 def options(config: Mapping[str, Any], seed: int = 0) -> dict[str, Any]:

@@ -225,7 +225,8 @@ def fit_language_model(
         model.L.requires_grad_(cfg.task.learn_table)
     if config["name"] == "lbl":
         train, dev = (replace(t, attributes=np.zeros(len(t), dtype=np.int32)) for t in (train, dev))
-    module = LanguageModel(model, [bank.vocabulary], attributes, Optim(**cfg.optim), config, seed)
+    optim, tokeniser = Optim(**cfg.optim), {"kind": "fast", "language": "en", "numbers": False}
+    module = LanguageModel(model, [bank.vocabulary], attributes, optim, config, seed, tokeniser)
     data = window_data(train, dev, config["context"], cfg.data.batch_size, seed)
     curve = fit(module, data, cfg, study.out, name)
     return module, curve
@@ -247,15 +248,20 @@ def window_data(train: Texts, dev: Texts, context: int, batch_size: int, seed: i
 
 
 def labels_as_attributes(study: Study, seed: int) -> Outcome:
-    """Five attributes, the labels: a sentence belongs to the label under which it is likeliest (Bayes)."""
+    """Five attributes, the labels: a sentence belongs to the label under which it is likeliest (Bayes).
+
+    Trained on sentences: with all phrases, each word comes seven times in nested ones, which the model learns by
+    heart (dev perplexity 1647 after one epoch, against about 400 from sentences alone).
+    """
     from atd.infer import windows
     from tasks.sentiment_scores import LABELS
 
     cfg, texts = study.cfg, study.texts
-    phrases = replace(texts["train"], attributes=texts["train"].label.astype(np.int32))
-    dev = replace(texts["dev"], attributes=texts["dev"].label.astype(np.int32))
+    train, dev = (
+        replace(t, attributes=t.label.astype(np.int32)) for t in (study.bank.sentences["train"], texts["dev"])
+    )
     config = {**cfg.model, **cfg.task.labels}
-    module, curve = fit_language_model(study, config, f"labels-{seed}", seed, phrases, dev, list(LABELS))
+    module, curve = fit_language_model(study, config, f"labels-{seed}", seed, train, dev, list(LABELS))
     model, logp = module.model.eval(), {}
     for split in ("dev", "test"):
         tokens, offsets = texts[split].flat

@@ -10,8 +10,9 @@ import torch
 from scipy.optimize import minimize
 
 from atd.errors import AtdError
-from atd.infer import Problem, SoftmaxWords, infer, windows
+from atd.infer import infer, windows
 from atd.lm import MultiplicativeLM
+from atd.objective import Problem, SoftmaxWords
 
 V, K, D, F, N, A = 60, 8, 6, 10, 3, 5
 
@@ -107,7 +108,7 @@ def test_depends_on_the_text_alone(activation, samples, monkeypatch):
     whole = infer(model, tokens, offsets, l2=0.2, samples=samples, seed=1)
     rows = torch.randperm(40, generator=torch.Generator().manual_seed(3)).tolist()
     monkeypatch.setattr("atd.infer.POSITIONS", 17)
-    monkeypatch.setattr("atd.infer.LOGITS", 1000)
+    monkeypatch.setattr("atd.objective.LOGITS", 1000)
     other = infer(model, *subset(tokens, offsets, rows), l2=0.2, samples=samples, seed=2)
     torch.testing.assert_close(other.x, whole.x[rows], atol=1e-4, rtol=0)
     assert whole.converged.all() and other.converged.all()

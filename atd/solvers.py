@@ -1,0 +1,146 @@
+"""Solvers of the inference problem: projected L-BFGS for its one optimum, and the paper's SGD.
+
+n texts, T positions of all of them, D attribute dim.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from atd.objective import Problem, softmax_slope
+
+
+@dataclass
+class Inferred:
+    """x (n×D) and, per text, the negative log-likelihood, J, and how the solver fared."""
+
+    x: Tensor
+    nll: Tensor
+    objective: Tensor
+    iterations: Tensor
+    converged: Tensor
+    grad_norm: Tensor
+
+    @classmethod
+    def join(cls, parts: list[Inferred]) -> Inferred:
+        return cls(*(torch.cat([getattr(part, name) for part in parts]) for name in cls.__dataclass_fields__))
+
+
+def solve_convex(
+    problem: Problem, x_nD: Tensor, tolerance: float, iterations: int, memory: int = 8, **_unused
+) -> Inferred:
+    """Projected L-BFGS on all texts at once, each with its own step length; texts that are done drop out.
+
+    The quasi-Newton direction lives on the coordinates away from 0 (Bertsekas' two-metric projection). Single
+    precision cannot see a decrease of J below ~1e-6 of its size, so the line search forgives that much.
+    """
+    nll, J, g = problem.value_and_gradient(x_nD)
+    limit = problem.noise().clamp(min=problem.l2 * tolerance)
+    zero = torch.zeros_like(J)
+    result = Inferred(x_nD.clone(), nll.clone(), J.clone(), zero.long(), zero.bool(), zero)
+    live, work, x = torch.arange(len(x_nD), device=x_nD.device), problem, x_nD
+    history: list[tuple[Tensor, Tensor]] = []
+    for step in range(iterations + 1):
+        norm = work.pull(x, g).norm(dim=1)
+        done = norm <= limit[live]
+        result.x[live], result.nll[live], result.objective[live] = x, nll, J
+        result.converged[live], result.grad_norm[live] = done, norm.double()
+        result.iterations[live] = step
+        keep = (~done).nonzero()[:, 0]
+        if len(keep) == 0 or step == iterations:
+            break
+        if len(keep) < len(live):
+            live, work = live[keep], work.select(keep)
+            x, nll, J, g = x[keep], nll[keep], J[keep], g[keep]
+            history = [(s[keep], y[keep]) for s, y in history]
+        bound = work.bound(x, g)
+        d = torch.where(bound, -x, _direction(g, ~bound, history, problem.l2))
+        new_x, nll, J, new_g, moved = _line_search(work, x, nll, J, g, d)
+        history = [*history, (new_x - x, new_g - g)][-memory:]
+        x, g = new_x, new_g
+        if not moved.all():  # no decrease left in single precision: forget the curvature of those texts
+            history = [(s * moved[:, None], y) for s, y in history]
+    return result
+
+
+def _direction(g: Tensor, free: Tensor, history: list[tuple[Tensor, Tensor]], l2: float) -> Tensor:
+    """The two-loop recursion, with the pairs (s, y) cut to the free coordinates."""
+    q = g * free
+    stack, scale = [], None
+    for s, y in reversed(history):
+        s, y = s * free, y * free
+        sy = (s * y).sum(1)
+        good = sy > 1e-12
+        rho = torch.where(good, 1 / sy.where(good, torch.ones_like(sy)), 0.0)[:, None]
+        alpha = rho * (s * q).sum(1, keepdim=True)
+        q = q - alpha * y
+        stack.append((s, y, rho, alpha))
+        gamma = torch.where(good, sy / y.square().sum(1).clamp(min=1e-30), torch.nan)[:, None]
+        scale = gamma if scale is None else torch.where(scale.isnan(), gamma, scale)
+    # Before any curvature is known the step is at most 1 long; afterwards 1/l2 bounds the inverse curvature.
+    first = 1 / torch.clamp(q.norm(dim=1, keepdim=True), min=l2)
+    q = q * (first if scale is None else torch.where(scale.isnan(), first, scale))
+    for s, y, rho, alpha in reversed(stack):
+        q = q + s * (alpha - rho * (y * q).sum(1, keepdim=True))
+    d = -q * free
+    uphill = (d * g).sum(1, keepdim=True) >= 0
+    return torch.where(uphill, -g * free / torch.clamp(g.norm(dim=1, keepdim=True), min=l2), d)
+
+
+def _line_search(problem: Problem, x: Tensor, nll: Tensor, J: Tensor, g: Tensor, d: Tensor):
+    """Halve each text's step until J falls enough (Armijo along the projected path)."""
+    out_x, out_nll, out_J, out_g = x.clone(), nll.clone(), J.clone(), g.clone()
+    moved = torch.zeros(len(x), dtype=torch.bool, device=x.device)
+    rows, work, step = torch.arange(len(x), device=x.device), problem, 1.0
+    for _ in range(20):
+        trial = problem.project(x[rows] + step * d[rows])
+        trial_nll, trial_J, trial_g = work.value_and_gradient(trial)
+        expected = (g[rows] * (trial - x[rows])).sum(1)
+        ok = trial_J <= J[rows] + 1e-4 * expected + 1e-6 * (1 + J[rows].abs())
+        at = rows[ok]
+        out_x[at], out_nll[at], out_J[at], out_g[at] = trial[ok], trial_nll[ok], trial_J[ok], trial_g[ok]
+        moved[at] = True
+        rows = rows[~ok]
+        if len(rows) == 0:
+            break
+        work, step = work.select((~ok).nonzero()[:, 0]), step / 2
+    return out_x, out_nll, out_J, out_g, moved
+
+
+def solve_sgd(
+    problem: Problem, x_nD: Tensor, lr: float, epochs: int, seed: int, tolerance: float, **_unused
+) -> Inferred:
+    """The paper's: gradient steps on one random position of each text at a time, step size falling to zero."""
+    generator = torch.Generator().manual_seed(seed)
+    first_n = problem.end_n - problem.count_n
+    longest = int(problem.count_n.max())
+    total = max(1, epochs * longest)
+    x, done = x_nD.clone(), 0
+    for _ in range(epochs):
+        order_T = _shuffle_within(problem.count_n, generator)
+        for j in range(longest):
+            rows = (problem.count_n > j).nonzero()[:, 0]
+            at = order_T[first_n[rows] + j]
+            count = problem.count_n[rows, None]
+            r, gate = problem.r_TF[at], x[rows] @ problem.W_fd.T + problem.gate_bias
+            _, slope = softmax_slope(problem.words, r * gate, problem.target_T[at])
+            g = (r * slope) @ problem.W_fd + problem.l2 / count * (x[rows] - problem.prior_nD[rows])
+            x[rows] = problem.project(x[rows] - lr * (1 - done / total) * g)
+            done += 1
+    nll, J, g = problem.value_and_gradient(x)
+    norm = problem.pull(x, g).norm(dim=1)
+    limit = problem.noise().clamp(min=problem.l2 * tolerance)
+    return Inferred(x, nll, J, problem.count_n * epochs, norm <= limit, norm.double())
+
+
+def _shuffle_within(count_n: Tensor, generator: torch.Generator) -> Tensor:
+    """Positions 0…T−1 with each text's own run shuffled."""
+    text_T = torch.repeat_interleave(torch.arange(len(count_n), device=count_n.device), count_n)
+    key = torch.rand(len(text_T), generator=generator, dtype=torch.float64).to(count_n.device)
+    return torch.argsort(text_T + key)
+
+
+SOLVERS = {"convex": solve_convex, "sgd": solve_sgd}
