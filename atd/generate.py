@@ -96,9 +96,9 @@ def draw(
         logits_BV /= temperature
     if top_k is not None:
         values, ids = logits_BV.topk(min(top_k, logits_BV.shape[1]))
-        weight = functional.pad((values - values[:, :1]).exp(), (0, -values.shape[1] % BLOCK))
+        weight = functional.pad(values.softmax(1), (0, -values.shape[1] % BLOCK))
         return ids.gather(1, _nucleus(weight, top_p, generator)[:, None])[:, 0]
-    return _nucleus(logits_BV.sub_(logits_BV.amax(1, keepdim=True)).exp_(), top_p, generator)
+    return _nucleus(logits_BV.softmax(1), top_p, generator)
 
 
 def _nucleus(weight_BV: Tensor, top_p: float | None, generator: torch.Generator) -> Tensor:
