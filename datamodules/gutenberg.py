@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from atd.errors import AtdError
-from datamodules.cache import EncodedCorpus
+from datamodules.cache import EncodedCorpus, fingerprint, open_or_build
 from datamodules.corpus import Corpus, by_split, sample_folder
 from datamodules.download import fetch
 from datamodules.encode import count_vocabulary, ids
@@ -69,40 +69,61 @@ class Gutenberg(Corpus):
         return chosen
 
     def build(self) -> EncodedCorpus:
-        texts, book, split, names = self._documents()
-        written = self.tokeniser(texts)
-        tokens = written.renamed(map(self.tokeniser.fold, written.types))
-        vocabulary = count_vocabulary(tokens, self.min_count, self.max_size, documents=split == 0)
-        attributes, per_token, extra = book, False, {}
-        if self.attribute == "pos":
-            tagger = load_tagger(self.path, self.cache, self.recipe, self.tokeniser.language)
-            attributes, names = tagger.tag_tokens(written)
-            per_token, extra = True, {"tagger": tagger.name, "tagger_accuracy": tagger.accuracy}
-        meta = {"vocabulary": vocabulary.state(), "attributes": names, **extra}
-        columns = {"split": split, "book": book}
-        return EncodedCorpus(ids(tokens, vocabulary), tokens.offsets, attributes, columns, meta, per_token)
-
-    def _documents(self) -> tuple[pa.Array, np.ndarray, np.ndarray, list[str]]:
-        """(texts, book ids, splits, names of the books), the documents in the order of their splits."""
         table = read_books(self.path)
+        texts, book, split = self._documents(table)
+        tokens = self.tokeniser.folded(texts)
+        vocabulary = count_vocabulary(tokens, self.min_count, self.max_size, documents=split == 0)
+        attributes, meta = book, {"attributes": table["book"].unique().to_pylist()}
+        if self.attribute == "pos":
+            tags = self._tags(table)
+            attributes, meta = tags.tokens, tags.meta
+        corpus = EncodedCorpus(
+            ids(tokens, vocabulary),
+            tokens.offsets,
+            attributes,
+            columns={"split": split, "book": book},
+            meta={"vocabulary": vocabulary.state(), **meta},
+            per_token=self.attribute == "pos",
+        )
+        return corpus.select(by_split(split))
+
+    def _documents(self, table: pa.Table) -> tuple[pa.Array, np.ndarray, np.ndarray]:
+        """(texts, book ids, splits) in reading order."""
         texts: list[str] = []
         book: list[int] = []
-        split: list[np.ndarray] = []
-        names = table["book"].unique().to_pylist()
-        for i, name in enumerate(names):
+        split: list[int] = []
+        for i, name in enumerate(table["book"].unique().to_pylist()):
             chapters = table.filter(pc.equal(table["book"], name))["text"].to_pylist()
             if len(chapters) < FEW:
                 chapters = [block for chapter in chapters for block in blocks(chapter)]
             texts += chapters
             book += [i] * len(chapters)
-            split.append(held_out(name, [len(c.split()) for c in chapters], self.holdout))
-        order = by_split(np.concatenate(split))
-        column = pa.array(texts, type=pa.large_string()).take(pa.array(order))
-        books, splits = np.array(book, dtype=np.int32)[order], np.concatenate(split)[order]
+            split += held_out(name, [len(c.split()) for c in chapters], self.holdout).tolist()
+        column = pa.array(texts, type=pa.large_string())
+        books, splits = np.array(book, dtype=np.int32), np.array(split, dtype=np.int8)
         if self.sentences:
             column, parent = split_all(column, self.tokeniser.language)
             books, splits = books[parent], splits[parent]
-        return column, books, splits, names
+        return column, books, splits
+
+    def _tags(self, table: pa.Table) -> EncodedCorpus:
+        """The tag of every token in reading order, in place of its id. It takes minutes, so it is kept apart from the
+        vocabulary and the split, which change more often; neither changes where tokens end."""
+
+        def build() -> EncodedCorpus:
+            tagger = load_tagger(self.path, self.cache, self.recipe, language)
+            tokens = self.tokeniser(table["text"])
+            tags, names = tagger.tag_tokens(tokens)
+            meta = {"attributes": names, "tagger": tagger.name, "tagger_accuracy": tagger.accuracy}
+            return EncodedCorpus(tags, tokens.offsets, np.zeros(len(tokens), np.int32), meta=meta)
+
+        kind, language = self.tokeniser.kind, self.tokeniser.language
+        key = {
+            "files": fingerprint(self.inputs()),
+            "kind": kind,
+            "tagger": tagger_key(self.path, self.recipe, language),
+        }
+        return open_or_build(key, build, self.cache, name="tags")
 
 
 def held_out(book: str, sizes: list[int], share: float) -> np.ndarray:

@@ -60,7 +60,7 @@ def test_the_vocabulary_is_that_of_train(cache):
     assert not (data.encoded["train"].tokens == 0).any() and (data.encoded["test"].tokens == 0).any()
 
 
-def test_part_of_speech_of_the_next_word(tagged_books, tagger_cache, tiny_recipe):
+def test_part_of_speech_of_the_next_word(tagged_books, tagger_cache, tiny_recipe, monkeypatch):
     options = {"sample": False, "path": tagged_books, "tagger": tiny_recipe}
     data = books(tagger_cache, attribute="pos", min_count=1, **options)
     part = data.encoded["train"]
@@ -73,6 +73,9 @@ def test_part_of_speech_of_the_next_word(tagged_books, tagger_cache, tiny_recipe
     the = target_B == data.vocabulary.id("the")
     assert (attribute_B[the] == data.attributes.index("DT")).float().mean() > 0.9
     assert part.meta["tagger_accuracy"] > 0.9 and part.columns["book"].max() == 1
+    monkeypatch.setattr(gutenberg, "load_tagger", None)  # other settings find the tags in the cache
+    cut = books(tagger_cache, attribute="pos", min_count=2, sentences=True, **options)
+    assert np.array_equal(cut.encoded["train"].attributes, part.attributes)
 
 
 def test_sentences_as_documents(cache):
