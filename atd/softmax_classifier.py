@@ -35,6 +35,10 @@ class SoftmaxClassifier:
     every row by its own step size in every step, also the rows a batch lacks, and at no cost: the weights are
     s_f·W_f, and decay moves the scalar s_f alone.
 
+    In training the own class's score is lowered by `margin`, so that a text counts until its class leads by so much.
+    Texts with more features than there are texts can all be told apart; without the margin each would cease to count
+    as soon as it is, and 1000-way accuracy on blogs is 1.5 points lower.
+
     X is a sparse matrix, a dense array or the pair (sparse, dense); y holds any labels. Equal seeds, equal weights.
     """
 
@@ -50,13 +54,15 @@ class SoftmaxClassifier:
         batch_size: int = 256,
         lr: float = 10.0,
         damping: float = 0.012,
+        margin: float = 0.0,
         l2: float = 0.0,
         seed: int = 0,
         device: str | torch.device = "cpu",
         progress: str | None = None,
     ):
         """`progress` labels a progress bar; None shows none."""
-        self.epochs, self.batch_size, self.lr, self.damping, self.l2 = epochs, batch_size, lr, damping, l2
+        self.epochs, self.batch_size, self.lr, self.damping = epochs, batch_size, lr, damping
+        self.margin, self.l2 = margin, l2
         self.seed, self.device, self.progress = seed, torch.device(device), progress
 
     @torch.inference_mode()
@@ -76,7 +82,7 @@ class SoftmaxClassifier:
             eta = self.lr * (1 - step / (self.epochs * per_epoch))
             S_b, H_b, label_b = S[chosen], self._tensor(H[chosen]), self._tensor(classes[chosen])
             logits_BC = bag(words.W, S_b, self.device, words.scale) + H_b @ dense.weights() + bias.W
-            error_BC, loss = softmax_error(logits_BC, label_b)
+            error_BC, loss = softmax_error(logits_BC, label_b, self.margin)
             self.loss_[step // per_epoch] += loss / n
             by_feature = S_b.T.tocsr()
             active = np.flatnonzero(np.diff(by_feature.indptr))
@@ -185,10 +191,10 @@ def bag(
     return functional.embedding_bag(index, rows_FC, offsets, mode="sum", per_sample_weights=weight)
 
 
-def softmax_error(logits_BC: Tensor, label_B: Tensor) -> tuple[Tensor, float]:
+def softmax_error(logits_BC: Tensor, label_B: Tensor, margin: float = 0.0) -> tuple[Tensor, float]:
     """The gradient of the mean cross-entropy in the logits, (p − y) / B, and the summed cross-entropy."""
     own = label_B[:, None]
-    log_p = logits_BC.log_softmax(1)
+    log_p = logits_BC.scatter_add(1, own, torch.full_like(own, -margin, dtype=logits_BC.dtype)).log_softmax(1)
     loss = -float(log_p.gather(1, own).sum())
     p = log_p.exp_()
     p.scatter_add_(1, own, torch.full_like(own, -1, dtype=p.dtype))
