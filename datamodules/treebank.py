@@ -1,11 +1,10 @@
 """The sentiment treebank as arrays: sentences, the phrases inside them, and the trees that join the phrases.
 
-Sentences and phrases are `Texts` (flat tokens, offsets, labels); a split's trees are `Trees` (nodes in preorder).
+Sentences and phrases are `Texts`, the trees of a split `Trees` (see `datamodules.forest`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,98 +15,8 @@ from atd.errors import AtdError
 from atd.induction import induce
 from atd.pretrained import read_vectors
 from atd.vocabulary import BOS_ID, UNK_ID, Vocabulary
+from datamodules.forest import Texts, Trees
 from datamodules.readers.trees import SPLITS, read_trees
-
-
-@dataclass
-class Texts:
-    """Some texts: flat int32 tokens, offsets (n+1), one label and one attribute id each."""
-
-    tokens: np.ndarray
-    offsets: np.ndarray
-    label: np.ndarray
-    attributes: np.ndarray
-    per_token: bool = False
-
-    def __len__(self) -> int:
-        return len(self.label)
-
-    @property
-    def lengths(self) -> np.ndarray:
-        return np.diff(self.offsets)
-
-    @property
-    def flat(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """(tokens, offsets) as tensors, the way `atd.infer` takes them."""
-        return torch.from_numpy(self.tokens.astype(np.int64)), torch.from_numpy(self.offsets)
-
-    def take(self, rows: np.ndarray) -> Texts:
-        count = self.lengths[rows]
-        offsets = np.concatenate([[0], np.cumsum(count)])
-        where = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][rows] - offsets[:-1], count)
-        return Texts(self.tokens[where], offsets, self.label[rows], self.attributes[rows])
-
-
-@dataclass
-class Trees:
-    """Binary trees, nodes in preorder (a sentence's root first). Children are node numbers, −1 at the leaves."""
-
-    left: np.ndarray
-    right: np.ndarray
-    label: np.ndarray
-    word: np.ndarray  # token id at a leaf, −1 elsewhere
-    height: np.ndarray
-    bounds: np.ndarray  # nodes of sentence s: bounds[s] … bounds[s + 1]
-
-    def __len__(self) -> int:
-        return len(self.bounds) - 1
-
-    def batch(self, sentences: np.ndarray) -> Forest:
-        """The nodes of some sentences, sorted by height, so that a level is composed at once."""
-        count = np.diff(self.bounds)[sentences]
-        first = np.cumsum(count) - count
-        shift = np.repeat(first - self.bounds[:-1][sentences], count)
-        node = np.arange(count.sum()) - shift
-        order = np.argsort(self.height[node], kind="stable")
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        node, shift = node[order], shift[order]
-        inner = self.left[node] >= 0
-        left, right = (place[(child[node] + shift)[inner]] for child in (self.left, self.right))
-        levels = np.bincount(self.height[node]).tolist()
-        parts = (self.word[node[~inner]], left, right, self.label[node], place[first])
-        return Forest(*(torch.from_numpy(part) for part in parts), levels=levels)
-
-
-@dataclass
-class Forest:
-    """A batch of trees: leaves first, then level by level. `root` finds the sentences."""
-
-    word: torch.Tensor
-    left: torch.Tensor  # of the inner nodes
-    right: torch.Tensor
-    label: torch.Tensor
-    root: torch.Tensor
-    levels: list[int]  # nodes per level; the leaves are level 0
-
-    @property
-    def inputs(self) -> tuple:
-        """What `TreeEncoder` takes."""
-        return self.word, self.left, self.right, self.levels
-
-
-@dataclass
-class Padded:
-    """A batch of texts of about one length, padded with −1. `root` finds the whole sentences."""
-
-    word: torch.Tensor  # n×T
-    label: torch.Tensor
-    root: torch.Tensor
-
-    @property
-    def inputs(self) -> tuple:
-        """What `ContextEncoder` takes."""
-        return (self.word,)
 
 
 @dataclass
@@ -121,8 +30,11 @@ class Treebank:
     whole: np.ndarray  # which phrases are whole sentences
 
 
-def load_treebank(data: str | Path, vectors: str | Path) -> Treebank:
-    """Read the three splits. The vocabulary is every word of train, and those of dev and test with a vector."""
+def load_treebank(data: str | Path, vectors: str | Path | None, K: int) -> Treebank:
+    """Read the three splits. The vocabulary is every word of train, and those of dev and test with a vector.
+
+    Without a file of vectors (K numbers per word) they start at random.
+    """
     tables = {split: read_trees(data, split) for split in SPLITS}
     texts = {s: [t.lower() for t in table["text"].to_pylist()] for s, table in tables.items()}
     roots = {s: np.flatnonzero(table["root"].to_numpy()) for s, table in tables.items()}
@@ -132,9 +44,8 @@ def load_treebank(data: str | Path, vectors: str | Path) -> Treebank:
             for word in texts[split][r].split(" "):
                 counts[word] = counts.get(word, 0) + (split == "train")
     vocabulary = Vocabulary.from_counts(counts, min_count=0)
-    start, coverage = read_vectors(vectors, vocabulary)
-    has = (start != start[BOS_ID]).any(1).numpy()  # a word without a vector shares the default row
-    known = has | (vocabulary.counts > 0)
+    start, has, coverage = _start(vectors, vocabulary, K)
+    known = has.numpy() | (vocabulary.counts > 0)
 
     def encode(lines: list[str]) -> tuple[np.ndarray, np.ndarray]:
         words = [line.split(" ") for line in lines]
@@ -150,8 +61,20 @@ def load_treebank(data: str | Path, vectors: str | Path) -> Treebank:
         sentences[split] = Texts(tokens, offsets, label[roots[split]], np.arange(n, dtype=np.int32))
         trees[split] = _trees(table, label, roots[split], sentences[split])
     phrases, whole = _phrases(texts["train"], tables["train"], encode)
-    start = induce(start, torch.from_numpy(has), *sentences["train"].flat)
+    if has.any():
+        start = induce(start, has, *sentences["train"].flat)
     return Treebank(vocabulary, start, coverage, sentences, trees, phrases, whole)
+
+
+def _start(path: str | Path | None, vocabulary: Vocabulary, K: int) -> tuple[torch.Tensor, torch.Tensor, float]:
+    """Word vectors (V×K), which of them are pretrained, and their share of the running words."""
+    if path is None:
+        start = 0.4 * torch.randn(len(vocabulary), K, generator=torch.Generator().manual_seed(0))
+        return start, torch.zeros(len(vocabulary), dtype=torch.bool), 0.0
+    start, coverage = read_vectors(path, vocabulary)
+    if start.shape[1] != K:
+        raise AtdError(f"model.K={K}: {path} holds vectors of dimension {start.shape[1]}")
+    return start, (start != start[BOS_ID]).any(1), coverage  # words without a vector share the default row
 
 
 def _trees(table, label: np.ndarray, roots: np.ndarray, sentences: Texts) -> Trees:
@@ -186,62 +109,6 @@ def _phrases(texts: list[str], table, encode) -> tuple[Texts, np.ndarray]:
     whole[which[table["root"].to_numpy()]] = True
     tokens, offsets = encode(list(index))
     return Texts(tokens, offsets, label, np.arange(len(index), dtype=np.int32)), whole
-
-
-class TreeLoader:
-    """Batches of trees in an order that depends on (seed, epoch) alone."""
-
-    def __init__(self, trees: Trees, batch_size: int, seed: int = 0, shuffle: bool = True):
-        self.trees, self.batch_size, self.seed, self.shuffle = trees, batch_size, seed, shuffle
-        self.epoch = 0
-
-    batch_sampler = None
-
-    @property
-    def sampler(self) -> TreeLoader:
-        return self
-
-    def set_epoch(self, epoch: int) -> None:
-        self.epoch = epoch
-
-    def __len__(self) -> int:
-        return -(-len(self.trees) // self.batch_size)
-
-    def __iter__(self) -> Iterator[Forest]:
-        order = np.arange(len(self.trees))
-        if self.shuffle:
-            order = np.random.default_rng((self.seed, self.epoch)).permutation(len(order))
-        for i in range(0, len(order), self.batch_size):
-            yield self.trees.batch(order[i : i + self.batch_size])
-
-
-class PhraseLoader(TreeLoader):
-    """Batches of phrases of about one length; `whole` marks those that are sentences."""
-
-    def __init__(self, texts: Texts, whole: np.ndarray, batch_size: int, seed: int = 0, shuffle: bool = True):
-        self.texts, self.whole, self.batch_size, self.seed, self.shuffle = texts, whole, batch_size, seed, shuffle
-        self.epoch = 0
-
-    def __len__(self) -> int:
-        return -(-len(self.texts) // self.batch_size)
-
-    def __iter__(self) -> Iterator[Padded]:
-        order = np.arange(len(self.texts))
-        starts = np.arange(0, len(order), self.batch_size)
-        if self.shuffle:
-            rng = np.random.default_rng((self.seed, self.epoch))
-            order = np.argsort(self.texts.lengths + rng.random(len(order)))
-            starts = rng.permutation(starts)
-        for i in starts:
-            yield self._pad(order[i : i + self.batch_size])
-
-    def _pad(self, rows: np.ndarray) -> Padded:
-        part = self.texts.take(rows)
-        inside = np.arange(part.lengths.max()) < part.lengths[:, None]
-        word = np.full(inside.shape, -1, dtype=np.int64)
-        word[inside] = part.tokens
-        arrays = word, part.label, np.flatnonzero(self.whole[rows])
-        return Padded(*(torch.from_numpy(a) for a in arrays))
 
 
 def cut(bank: Treebank, train: int, held_out: int) -> Treebank:

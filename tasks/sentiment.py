@@ -10,8 +10,9 @@ import numpy as np
 from atd.errors import AtdError
 from tasks.result import Result
 from tasks.sentiment_report import write
-from tasks.sentiment_rows import ROWS, Outcome, Study, load, save
+from tasks.sentiment_rows import ROWS
 from tasks.sentiment_scores import accuracies, scores
+from tasks.sentiment_study import Outcome, Study, load, save
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig

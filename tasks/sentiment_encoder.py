@@ -15,7 +15,8 @@ from torch.nn import functional
 from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from atd.encoder import ContextEncoder, TreeEncoder
-from datamodules.treebank import Forest, Padded, PhraseLoader, Treebank, TreeLoader
+from datamodules.forest import Forest, Padded, PhraseLoader, TreeLoader
+from datamodules.treebank import Treebank
 from tasks.sentiment_scores import accuracies
 
 

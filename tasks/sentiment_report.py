@@ -6,8 +6,8 @@ import numpy as np
 
 from tasks.figures import COLOURS, MARKERS, axes, bars, heatmap, learning_curves
 from tasks.result import Result
-from tasks.sentiment_rows import Outcome, Study
 from tasks.sentiment_scores import LABELS, confusion
+from tasks.sentiment_study import Outcome, Study
 
 SHOWN = 10  # sentences whose neighbours are listed
 POINTS = 1000  # sentences on the map

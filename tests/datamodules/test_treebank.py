@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from atd.errors import AtdError
-from datamodules.treebank import TreeLoader, cut, load_treebank
+from datamodules.forest import PhraseLoader, TreeLoader
+from datamodules.treebank import cut, load_treebank
 
 TRAIN = """(3 (2 It) (4 (2 's) (4 Great)))
 (1 (1 (1 Bad) (2 film)) (2 .))
@@ -24,7 +25,7 @@ def bank(tmp_path):
     for name, text in {"train": TRAIN, "dev": HELD, "test": HELD}.items():
         (folder / f"{name}.txt").write_text(text)
     (tmp_path / "vectors.txt").write_text(VECTORS)
-    return load_treebank(tmp_path, tmp_path / "vectors.txt")
+    return load_treebank(tmp_path, tmp_path / "vectors.txt", 2)
 
 
 def words(bank, texts, i):
@@ -71,7 +72,17 @@ def test_loader_shows_every_tree_once_and_repeats_itself(bank):
         loader.set_epoch(epoch)
         orders.append([batch.label[batch.root].tolist() for batch in loader])
     assert orders[0] == orders[2] and len(loader) == 2
-    assert sorted(sum(orders[0], [])) == [1, 3, 3]
+    assert sorted(label for batch in orders[0] for label in batch) == [1, 3, 3]
+
+
+def test_phrase_loader_pads_and_shows_every_phrase_once(bank):
+    seen, sentences = [], 0
+    for batch in PhraseLoader(bank.phrases, bank.whole, 4, seed=3):
+        assert batch.word.shape[0] == len(batch.label) <= 4
+        seen += [" ".join(bank.vocabulary.decode(row[row >= 0].tolist())) for row in batch.word]
+        sentences += len(batch.root)
+    assert sorted(seen) == sorted(" ".join(words(bank, bank.phrases, i)) for i in range(len(bank.phrases)))
+    assert sentences == 3
 
 
 def test_cut_keeps_whole_sentences(bank):
@@ -87,11 +98,22 @@ def test_a_tree_that_is_not_binary_is_named(tmp_path):
         (tmp_path / "sst" / f"{name}.txt").write_text("(3 great)\n(3 (2 a) (2 b) (2 c))\n")
     (tmp_path / "v.txt").write_text(VECTORS)
     with pytest.raises(AtdError, match="tree 2 is not binary"):
-        load_treebank(tmp_path, tmp_path / "v.txt")
+        load_treebank(tmp_path, tmp_path / "v.txt", 2)
+
+
+def test_without_vectors_words_start_at_random_and_alike_every_time(bank, tmp_path):
+    one, two = (load_treebank(tmp_path, None, 5) for _ in range(2))
+    assert one.vectors.shape == (len(one.vocabulary), 5) and torch.equal(one.vectors, two.vectors)
+    assert words(one, one.sentences["dev"], 0) == ["<unk>", "<unk>", "."] and one.coverage == 0
+
+
+def test_vectors_of_another_dimension_are_refused(bank, tmp_path):
+    with pytest.raises(AtdError, match=r"model\.K=7"):
+        load_treebank(tmp_path, tmp_path / "vectors.txt", 7)
 
 
 def test_the_real_treebank(real_data):
-    bank = load_treebank(real_data, real_data / "vectors" / "glove.6B.100d.subset.txt.gz")
+    bank = load_treebank(real_data, real_data / "vectors" / "glove.6B.100d.subset.txt.gz", 100)
     assert {s: len(t) for s, t in bank.sentences.items()} == {"train": 8544, "dev": 1101, "test": 2210}
     assert (bank.sentences["test"].label != 2).sum() == 1821
     assert len(bank.trees["train"].label) == 318582 and 0.91 < bank.coverage < 0.92
