@@ -21,6 +21,7 @@ from datamodules.readers.blogs import attribute_names, find_blogs, prolific, rea
 from datamodules.table import composed, random_split
 
 PARTS = ("gender", "age_group", "industry")
+UNSEEN = 3  # the number, after those of train, val and test, of the split that holds the tuples left out
 
 
 class Blogs(Corpus):
@@ -28,11 +29,20 @@ class Blogs(Corpus):
     every gender, age group and industry is (gender=female, …) and a post has three, whose vectors add up.
 
     `holdout` is the share of posts for validation, and as much again for test; every attribute occurs in train.
-    `prolific_posts()` gives the others' posts, `folds` their division for cross-validation.
+    `prolific_posts()` gives the others' posts, `folds` their division for cross-validation. `posts` limits the posts
+    of every author to so many random ones. `leave_out` tuples are kept from training altogether: `encoded["unseen"]`.
     """
 
     def __init__(
-        self, *, prolific: int = 1000, compose: bool = False, holdout: float = 0.05, sample: bool = False, **common: Any
+        self,
+        *,
+        prolific: int = 1000,
+        compose: bool = False,
+        holdout: float = 0.05,
+        posts: int | None = None,
+        leave_out: int = 0,
+        sample: bool = False,
+        **common: Any,
     ):
         super().__init__(**common)
         if prolific < 1:
@@ -40,6 +50,7 @@ class Blogs(Corpus):
         if not 0 < holdout <= 0.3:
             raise AtdError(f"data.holdout={holdout}: must be above 0 and at most 0.3")
         self.prolific, self.compose, self.holdout, self.sample = prolific, compose, holdout, sample
+        self.posts, self.leave_out = posts, leave_out
 
     def inputs(self) -> list[Path]:
         if self.sample:
@@ -47,7 +58,8 @@ class Blogs(Corpus):
         return list(find_blogs(self.path).paths)
 
     def settings(self) -> dict[str, Any]:
-        return {"prolific": self.prolific, "compose": self.compose, "holdout": self.holdout}
+        chosen = {"prolific": self.prolific, "compose": self.compose, "holdout": self.holdout}
+        return chosen | {"posts": self.posts, "leave_out": self.leave_out}
 
     def build(self) -> EncodedCorpus:
         authors = read_authors(self.path)
@@ -55,13 +67,11 @@ class Blogs(Corpus):
         rest = everyone.filter(pc.invert(pc.is_in(everyone, value_set=prolific(authors, self.prolific))))
         if not len(rest):
             raise AtdError(f"data.prolific={self.prolific}: there are only {len(authors)} authors; leave some")
-        table = read_blogs(self.path, rest)
-        if self.compose:
-            attributes, names = composed({part: _sorted_dictionary(table[part]) for part in PARTS})
-        else:
-            column = _sorted_dictionary(attribute_names(table))
-            attributes, names = column.indices.to_numpy().astype(np.int32), column.dictionary.to_pylist()
-        split = random_split(attributes, self.holdout, seed=0)
+        table = some_posts(read_blogs(self.path, rest), self.posts)
+        unseen = left_out(table, self.leave_out)
+        attributes, names = self._attributes(table, unseen)
+        split = np.full(len(table), UNSEEN, dtype=np.int8)
+        split[~unseen] = random_split(attributes[~unseen], self.holdout, seed=0)
         order = by_split(split)
         table = table.take(pa.array(order))
         tokens = self.tokeniser.folded(table["text"])
@@ -70,10 +80,55 @@ class Blogs(Corpus):
         meta = {"vocabulary": vocabulary.state(), "attributes": names}
         return EncodedCorpus(ids(tokens, vocabulary), tokens.offsets, attributes[order], columns, meta)
 
+    def _attributes(self, table: pa.Table, unseen: np.ndarray) -> tuple[np.ndarray, list[str]]:
+        """(ids, names). A tuple left out has no id (−1); its gender, age group and industry have theirs."""
+        if self.compose:
+            return composed({part: _sorted_dictionary(table[part]) for part in PARTS})
+        tuples = attribute_names(table)
+        column = _sorted_dictionary(tuples.filter(pa.array(~unseen)))
+        attributes = np.full(len(table), -1, dtype=np.int32)
+        attributes[~unseen] = column.indices.to_numpy()
+        return attributes, column.dictionary.to_pylist()
+
+    def setup(self, stage: str | None = None) -> None:
+        if not self.encoded:
+            super().setup(stage)
+            if self.leave_out:
+                corpus = self._open(rebuild=False)
+                self.encoded["unseen"] = corpus.select(corpus.columns["split"] == UNSEEN)
+
     def prolific_posts(self) -> pa.Table:
         """Table(author, attribute, text): the posts of the prolific authors."""
-        table = read_blogs(self.path, prolific(read_authors(self.path), self.prolific))
+        table = some_posts(read_blogs(self.path, prolific(read_authors(self.path), self.prolific)), self.posts)
         return pa.table({"author": table["author"], "attribute": attribute_names(table), "text": table["text"]})
+
+
+def some_posts(table: pa.Table, most: int | None) -> pa.Table:
+    """At most so many random posts of every author, in their old order; the same ones whatever the seed."""
+    if most is None:
+        return table
+    order = np.random.default_rng(0).permutation(len(table))
+    author = table["author"].to_numpy()[order]
+    by_author = np.argsort(author, kind="stable")
+    first = np.searchsorted(author[by_author], author[by_author])  # where the author's own posts begin
+    kept = order[by_author[np.arange(len(order)) - first < most]]
+    return table.take(pa.array(np.sort(kept)))
+
+
+def left_out(table: pa.Table, n: int) -> np.ndarray:
+    """The posts of n random tuples, each of whose gender, age group and industry others have too."""
+    names = attribute_names(table)
+    if not n:
+        return np.zeros(len(table), dtype=bool)
+    tuples = sorted(names.unique().to_pylist())
+    chosen: list[str] = []
+    for i in np.random.default_rng(0).permutation(len(tuples)):
+        rest = [t.split("/", 2) for t in tuples if t not in chosen and t != tuples[i]]
+        if all(part in column for part, column in zip(tuples[i].split("/", 2), zip(*rest))):
+            chosen.append(tuples[i])
+        if len(chosen) == n:
+            return pc.is_in(names, value_set=pa.array(chosen)).to_numpy()
+    raise AtdError(f"data.leave_out={n}: only {len(chosen)} of {len(tuples)} tuples can be left out; choose fewer")
 
 
 def folds(author: np.ndarray, n: int = 10, seed: int = 0) -> list[tuple[np.ndarray, np.ndarray]]:

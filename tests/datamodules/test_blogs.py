@@ -61,3 +61,35 @@ def test_the_real_sample(tmp_path, real_data):
     posts = data.prolific_posts()
     assert len(posts) == 39_734 and len(set(posts["author"].to_pylist())) == 1000
     assert sum(len(part) for part in data.encoded.values()) == 42_980
+
+
+def test_posts_limits_every_author(tmp_path):
+    whole, some = (opened(tmp_path / str(posts), sample=True, posts=posts) for posts in (None, 5))
+    kept = some.prolific_posts()
+    assert np.unique(kept["author"].to_numpy(), return_counts=True)[1].tolist() == [5] * 20
+    assert set(kept["text"].to_pylist()) < set(whole.prolific_posts()["text"].to_pylist())
+    per_author = np.bincount(np.unique(np.concatenate([p.columns["author"] for p in some.encoded.values()]),
+                                       return_inverse=True)[1])  # fmt: skip
+    assert per_author.max() == 5 and per_author.min() >= 4
+
+
+@pytest.mark.parametrize("compose", [False, True])
+def test_tuples_left_out_are_nowhere_in_training(tmp_path, compose):
+    data = opened(tmp_path, sample=True, leave_out=4, compose=compose)
+    everything = opened(tmp_path, sample=True)
+    unseen = data.encoded["unseen"]
+    seen = set(np.concatenate([data.encoded[s].columns["author"] for s in ("train", "val", "test")]).tolist())
+    assert not seen & set(unseen.columns["author"].tolist())
+    assert sum(map(len, data.encoded.values())) == sum(map(len, everything.encoded.values()))
+    if compose:
+        assert unseen.attributes.min() >= 0 and set(unseen.attributes.ravel()) <= set(
+            data.encoded["train"].attributes.ravel()
+        )
+    else:
+        assert len(data.attributes) == len(everything.attributes) - 4
+        assert set(data.attributes) < set(everything.attributes) and (unseen.attributes == -1).all()
+
+
+def test_leaving_out_too_many_is_one_line(tmp_path):
+    with pytest.raises(AtdError, match=r"data.leave_out=900: only \d+ of \d+ tuples"):
+        opened(tmp_path, sample=True, leave_out=900)

@@ -1,0 +1,57 @@
+"""tf-idf of words and punctuation as they were written, for telling authors apart.
+
+Case and runs of marks ("Ok", "!!!", "...") are kept: on 1000-way attribution of blogs they are worth four points
+over lower-cased words.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from datamodules.tokenise import Tokeniser
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from scipy.sparse import csr_matrix
+
+
+@dataclass(frozen=True)
+class Surface(Tokeniser):
+    """Words and runs of other marks, unfolded."""
+
+    def rule(self) -> Callable[[str], list[str]]:
+        return re.compile(r"\w+|[^\w\s]+").findall
+
+
+def counts(texts: pa.Array | pa.ChunkedArray) -> csr_matrix:
+    """How often every distinct token occurs in every text (n×types)."""
+    from scipy.sparse import csr_matrix
+
+    tokens = Surface()(texts)
+    ones = np.ones(len(tokens.index), np.float32)
+    table = csr_matrix((ones, tokens.index, tokens.offsets), shape=(len(tokens), len(tokens.types)))
+    table.sum_duplicates()
+    return table
+
+
+class TfIdf:
+    """(1 + log tf) · idf with rows of unit norm. idf and the choice of tokens are those of the texts fitted on."""
+
+    def __init__(self, min_df: int = 2):
+        """`min_df`: a token must occur in so many of the fitted texts to count."""
+        self.min_df = min_df
+
+    def fit(self, table: csr_matrix) -> TfIdf:
+        from sklearn.feature_extraction.text import TfidfTransformer
+
+        self.kept = np.flatnonzero(np.bincount(table.indices, minlength=table.shape[1]) >= self.min_df)
+        self.weights = TfidfTransformer(sublinear_tf=True).fit(table[:, self.kept])
+        return self
+
+    def transform(self, table: csr_matrix) -> csr_matrix:
+        return self.weights.transform(table[:, self.kept])
