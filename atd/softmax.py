@@ -19,9 +19,7 @@ CHUNK = 512
 def exact_nll(h_BH: Tensor, W_VH: Tensor, b_V: Tensor, target_B: Tensor, reduction: str = "mean") -> Tensor:
     """Cross-entropy of the full softmax; the B×V logits never exist at once."""
     options = nn.LinearCrossEntropyOptions(batch_chunk_size=CHUNK, chunking_method=None)
-    return functional.linear_cross_entropy(
-        h_BH, W_VH, target_B, linear_bias=b_V, reduction=reduction, options=options
-    )
+    return functional.linear_cross_entropy(h_BH, W_VH, target_B, linear_bias=b_V, reduction=reduction, options=options)
 
 
 class Noise(nn.Module):
@@ -52,8 +50,9 @@ def sampled_nll(
     noise: Noise,
     samples: int,
     generator: torch.Generator,
+    reduction: str = "mean",
 ) -> Tensor:
-    """Mean cross-entropy over the target and S noise words, each logit corrected by −log(S·q).
+    """Cross-entropy over the target and S noise words, each logit corrected by −log(S·q).
 
     Without the correction frequent words, drawn often, would be pushed down; with it the estimate tends to
     the exact softmax as S grows. A noise word equal to the target is masked: it would be counted twice.
@@ -66,5 +65,7 @@ def sampled_nll(
     noise_BS = noise_BS.masked_fill(ids_S == target_B[:, None], -torch.inf)
     target_B1 = ((h_BH * W[samples:]).sum(1) + bias[samples:])[:, None]
     return functional.cross_entropy(
-        torch.cat([target_B1, noise_BS], 1), torch.zeros(len(h_BH), dtype=torch.long, device=h_BH.device)
+        torch.cat([target_B1, noise_BS], 1),
+        torch.zeros(len(h_BH), dtype=torch.long, device=h_BH.device),
+        reduction=reduction,
     )

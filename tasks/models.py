@@ -11,6 +11,7 @@ import torch
 
 from atd.errors import AtdError
 from atd.lm import LogBilinearLM, MultiplicativeLM, NextWordModel, TensorLM, UnsharedLM
+from atd.mixture import MixtureLM
 from atd.pretrained import read_vectors
 from atd.vocabulary import Vocabulary
 
@@ -25,6 +26,8 @@ def build(config: Mapping[str, Any], sizes: Sequence[int], A: int) -> NextWordMo
         return TensorLM(V, K, config["D"], N, A, config["activation"])
     keys = ("activation", "gate_bias", "dropout", "additive", "sparse")
     options = {key: config[key] for key in keys}
+    if name == "mixture":
+        return MixtureLM(V, K, config["D"], config["F"], N, A, components=config["components"], **options)
     if name == "unshared":
         return UnsharedLM(sizes, K, config["D"], config["F"], N, A, **options)
     return MultiplicativeLM(V, K, config["D"], config["F"], N, A, **options)

@@ -1,0 +1,89 @@
+"""Several vectors per attribute: an author of many subjects as a mixture (an extension the paper's conclusion names).
+
+B batch, N context size, A attributes, J components, D attribute dim, F factors, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+from atd.lm import MultiplicativeLM
+from atd.softmax import Noise, exact_nll, sampled_nll
+
+
+class MixtureLM(MultiplicativeLM):
+    """P(w | context, a) = Σ_j π_aj P(w | context, x_aj), with π_a = softmax(u_a).
+
+    Attribute a owns the rows aJ … aJ+J−1 of `L`. The context is pushed through the model once, and the J gated
+    copies share one softmax call. Given a ready vector x the model is the plain multiplicative one.
+    """
+
+    def __init__(self, V: int, K: int, D: int, F: int, N: int, A: int, components: int = 3, **options):
+        super().__init__(V, K, D, F, N, A * components, **options)
+        self.components = components
+        self.u = nn.Parameter(torch.zeros(A, components))
+
+    def weights(self) -> Tensor:
+        """π (A×J)."""
+        return self.u.softmax(1)
+
+    def mean_vectors(self) -> Tensor:
+        """Σ_j π_aj x_aj (A×D): one vector per attribute, for maps and neighbours."""
+        x_AJD = self.attributes.vectors().view(*self.u.shape, -1)
+        return (self.weights()[:, :, None] * x_AJD).sum(1)
+
+    def hidden(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
+        """Without a mixture there is one hidden vector: that of the mean x of an attribute, or of a ready x."""
+        if attribute is not None and not attribute.is_floating_point():
+            attribute = self.mean_vectors()[attribute]
+        return super().hidden(context_BN, attribute, language)
+
+    def components_of(self, attribute_B: Tensor) -> Tensor:
+        """Rows of `L` that belong to each attribute (B×J)."""
+        return attribute_B[:, None] * self.components + torch.arange(self.components, device=attribute_B.device)
+
+    def gated(self, context_BN: Tensor, attribute_B: Tensor) -> Tensor:
+        """f of every component, flattened (BJ×F)."""
+        x_BJD = self.attributes(self.components_of(attribute_B).flatten()).view(len(attribute_B), self.components, -1)
+        gate = nn.functional.dropout(self.gate(x_BJD), self.dropout, self.training)
+        return (self.context(context_BN)[:, None] * gate).flatten(0, 1)
+
+    def mixed(self, nll_BJ: Tensor, attribute_B: Tensor, reduction: str) -> Tensor:
+        nll_B = -(self.u[attribute_B].log_softmax(1) - nll_BJ).logsumexp(1)
+        return nll_B.mean() if reduction == "mean" else nll_B
+
+    def component_nll(self, context_BN: Tensor, target_B: Tensor, attribute_B: Tensor) -> Tensor:
+        """Exact −log P(w | context, x_aj) of every component (B×J)."""
+        target = target_B.repeat_interleave(self.components)
+        losses = exact_nll(self.gated(context_BN, attribute_B), *self.output(), target, "none")
+        return losses.view(-1, self.components)
+
+    def nll(
+        self,
+        context_BN: Tensor,
+        target_B: Tensor,
+        attribute: Tensor | None = None,
+        language: int = 0,
+        reduction: str = "mean",
+    ) -> Tensor:
+        if attribute is None or attribute.is_floating_point():
+            return super().nll(context_BN, target_B, attribute, language, reduction)
+        return self.mixed(self.component_nll(context_BN, target_B, attribute), attribute, reduction)
+
+    def sampled_nll(
+        self,
+        context_BN: Tensor,
+        target_B: Tensor,
+        noise: Noise,
+        samples: int,
+        generator: torch.Generator,
+        attribute: Tensor | None = None,
+        language: int = 0,
+    ) -> Tensor:
+        if attribute is None or attribute.is_floating_point():
+            return super().sampled_nll(context_BN, target_B, noise, samples, generator, attribute, language)
+        target = target_B.repeat_interleave(self.components)
+        f = self.gated(context_BN, attribute)
+        losses = sampled_nll(f, *self.output(), target, noise, samples, generator, reduction="none")
+        return self.mixed(losses.view(-1, self.components), attribute, "mean")
