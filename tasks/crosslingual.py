@@ -1,7 +1,7 @@
 """One space for sentences of several languages, and what it is good for (section 3.2 and its tables and figures).
 
-A row of the results is a model: the configuration as it stands, changed by what `task.rows` says of the row. Each row
-is trained with `task.seeds` seeds; its metrics are the means. Everything else in the report is of the row `task.show`.
+A row of the results is a model: the configuration as it stands, changed by what `task.variants` says of the row. It is
+trained with `task.seeds` seeds; its metrics are the means. Everything else in the report is of the row `task.show`.
 """
 
 from __future__ import annotations
@@ -84,13 +84,15 @@ def rows_of(cfg: DictConfig) -> dict[str, DictConfig]:
     from omegaconf.errors import OmegaConfBaseException
 
     out = {}
-    for name, changes in cfg.task.rows.items():
+    for name in cfg.task.rows:
+        if name not in cfg.task.variants:
+            raise AtdError(f"task.rows={name}: no such row; task.variants has {', '.join(cfg.task.variants)}")
         try:
-            out[name] = OmegaConf.merge(cfg, changes or {})
+            out[name] = OmegaConf.merge(cfg, cfg.task.variants[name] or {})
         except OmegaConfBaseException as error:
-            raise AtdError(f"task.rows.{name}: {str(error).splitlines()[0]}") from None
+            raise AtdError(f"task.variants.{name}: {str(error).splitlines()[0]}") from None
     if not out:
-        raise AtdError("task.rows: name at least one row, such as atd: {}")
+        raise AtdError(f"task.rows: name at least one of {', '.join(cfg.task.variants)}")
     return out
 
 
