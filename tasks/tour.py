@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 
     from datamodules.corpus import Corpus
 
-CANDIDATES = 400  # most frequent words among which the one that changes most is looked for
+FREQUENT = 15  # uses under both attributes that make a word worth showing
+SEEN = 3  # uses under either that let a word be a neighbour
 SHOWN = 8
 
 
@@ -47,7 +48,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
     result.figure("learning_curves", learning_curves(curves), "Exact validation perplexity after each epoch.")
     show_attributes(result, models["atd"])
     a, b = chosen_pair(cfg, models["atd"])
-    show_neighbours(result, models["atd"], cfg.task.word, a, b)
+    show_neighbours(result, models["atd"], cfg.task.word, a, b, uses(data, a), uses(data, b))
     show_samples(result, models["atd"], a, b, cfg)
     return result
 
@@ -150,20 +151,35 @@ def chosen_pair(cfg: DictConfig, module: LanguageModel) -> tuple[int, int]:
     return int(a), int(b)
 
 
+def uses(data: Corpus, attribute: int) -> np.ndarray:
+    """How often each word of the vocabulary occurs in training text with the attribute (V)."""
+    train = data.encoded["train"]
+    has = train.attributes == attribute
+    has = has.any(1) if has.ndim == 2 else has
+    tokens = train.tokens[has if train.per_token else np.repeat(has, train.lengths)]
+    return np.bincount(tokens, minlength=len(data.vocabulary))
+
+
 @torch.inference_mode()
-def show_neighbours(result: Result, module: LanguageModel, word: str | None, a: int, b: int) -> None:
+def show_neighbours(
+    result: Result, module: LanguageModel, word: str | None, a: int, b: int, uses_a: np.ndarray, uses_b: np.ndarray
+) -> None:
     """The paper's table of conditional neighbours, for one word or for those that change most."""
     model, vocabulary, names = module.model, module.vocabularies[0], module.attribute_names
     x = model.attributes.vectors()
     if word is not None:
         words = [vocabulary.id(word)]
     else:
-        frequent = torch.arange(len(SPECIALS), min(len(vocabulary), CANDIDATES))
+        both = np.flatnonzero(np.minimum(uses_a, uses_b) >= FREQUENT)
+        frequent = torch.from_numpy(both[both >= len(SPECIALS)])
+        if not len(frequent):
+            return
         shift = rank_shift(unit(model.embeddings(x[a])), unit(model.embeddings(x[b])), frequent)
         words = frequent[shift.argsort(descending=True)[:SHOWN]].tolist()
+    strange = [*range(len(SPECIALS)), *np.flatnonzero(uses_a + uses_b < SEEN)]
     rows = []
     for w in words:
-        near = compare(model, w, x[a], x[b], exclude=range(len(SPECIALS)))
+        near = compare(model, w, x[a], x[b], exclude=strange)
         columns = (near.common, near.unique_a, near.unique_b)
         rows.append([vocabulary.words[w], *(", ".join(vocabulary.decode(ids[:SHOWN])) for ids in columns)])
     result.table(
@@ -171,7 +187,7 @@ def show_neighbours(result: Result, module: LanguageModel, word: str | None, a: 
         ["word", "common", f"only under {names[a]}", f"only under {names[b]}"],
         rows,
         "The 15 nearest words under each attribute vector, compared."
-        + ("" if word else " The words shown are the frequent ones whose neighbours change most."),
+        + ("" if word else " The words shown are those frequent under both whose neighbours change most."),
     )
 
 
