@@ -63,6 +63,15 @@ class Problem:
     def noise(self) -> Tensor:
         """How far ‖∇J‖ can be trusted (n): rounding of the terms that cancel in it."""
         term_T = (self.r_TF * self.words.W_VF[self.target_T]).norm(dim=1) * torch.linalg.matrix_norm(self.W_fd, 2)
+        return self._rounding(term_T)
+
+    def blur(self, x_nD: Tensor) -> Tensor:
+        """How far J can be trusted (n): rounding of the logits it is made of."""
+        gate_TF = (x_nD @ self.W_fd.T + self.gate_bias)[self.text_T]
+        goal_T = (self.r_TF * gate_TF * self.words.W_VF[self.target_T]).sum(1) + self.words.b_V[self.target_T]
+        return self._rounding(1 + goal_T.abs()).double()
+
+    def _rounding(self, term_T: Tensor) -> Tensor:
         size_n = torch.zeros(len(self.count_n), device=term_T.device, dtype=term_T.dtype)
         return 4 * torch.finfo(term_T.dtype).eps * size_n.index_add_(0, self.text_T, term_T)
 

@@ -34,8 +34,7 @@ def solve_convex(
 ) -> Inferred:
     """Projected L-BFGS on all texts at once, each with its own step length; texts that are done drop out.
 
-    The quasi-Newton direction lives on the coordinates away from 0 (Bertsekas' two-metric projection). Single
-    precision cannot see a decrease of J below ~1e-6 of its size, so the line search forgives that much.
+    The quasi-Newton direction lives on the coordinates away from 0 (Bertsekas' two-metric projection).
     """
     nll, J, g = problem.value_and_gradient(x_nD)
     limit = problem.noise().clamp(min=problem.l2 * tolerance)
@@ -73,7 +72,7 @@ def _direction(g: Tensor, free: Tensor, history: list[tuple[Tensor, Tensor]], l2
     for s, y in reversed(history):
         s, y = s * free, y * free
         sy = (s * y).sum(1)
-        good = sy > 1e-12
+        good = sy > 0.5 * l2 * s.square().sum(1)  # a smaller curvature than the L2 term's is rounding
         rho = torch.where(good, 1 / sy.where(good, torch.ones_like(sy)), 0.0)[:, None]
         alpha = rho * (s * q).sum(1, keepdim=True)
         q = q - alpha * y
@@ -91,15 +90,22 @@ def _direction(g: Tensor, free: Tensor, history: list[tuple[Tensor, Tensor]], l2
 
 
 def _line_search(problem: Problem, x: Tensor, nll: Tensor, J: Tensor, g: Tensor, d: Tensor):
-    """Halve each text's step until J falls enough (Armijo along the projected path)."""
+    """Halve each text's step until J falls enough (Armijo along the projected path).
+
+    Where the change of J drowns in rounding the slopes decide (the approximate Wolfe condition of Hager and Zhang):
+    a convex function whose slope has not turned as steep upwards as it was downwards has not risen.
+    """
+    blur = problem.blur(x)
     out_x, out_nll, out_J, out_g = x.clone(), nll.clone(), J.clone(), g.clone()
     moved = torch.zeros(len(x), dtype=torch.bool, device=x.device)
     rows, work, step = torch.arange(len(x), device=x.device), problem, 1.0
     for _ in range(20):
         trial = problem.project(x[rows] + step * d[rows])
         trial_nll, trial_J, trial_g = work.value_and_gradient(trial)
-        expected = (g[rows] * (trial - x[rows])).sum(1)
-        ok = trial_J <= J[rows] + 1e-4 * expected + 1e-6 * (1 + J[rows].abs())
+        change = trial - x[rows]
+        slope, new_slope = (g[rows] * change).sum(1), (trial_g * change).sum(1)
+        ok = trial_J <= J[rows] + 1e-4 * slope - blur[rows]
+        ok |= (trial_J <= J[rows] + blur[rows]) & (new_slope <= -0.8 * slope)
         at = rows[ok]
         out_x[at], out_nll[at], out_J[at], out_g[at] = trial[ok], trial_nll[ok], trial_J[ok], trial_g[ok]
         moved[at] = True

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
+from atd.errors import AtdError
 from datamodules.forest import Texts
 from tasks.sentiment_scores import accuracies, log_prior
 from tasks.sentiment_study import Outcome, Study, averages, classified, fit_language_model
@@ -22,15 +24,9 @@ def binb(study: Study, seed: int) -> Outcome:
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.naive_bayes import MultinomialNB
 
-    words = study.bank.vocabulary.words
-
-    def lines(texts: Texts) -> list[list[str]]:
-        flat = [words[i] for i in texts.tokens]
-        return [flat[a:b] for a, b in pairwise(texts.offsets)]
-
     vectorizer = CountVectorizer(analyzer=_bigrams, binary=True)
-    train = vectorizer.fit_transform(lines(study.bank.phrases))
-    held = {s: vectorizer.transform(lines(study.bank.sentences[s])) for s in ("dev", "test")}
+    train = vectorizer.fit_transform(lines(study, study.bank.phrases))
+    held = {s: vectorizer.transform(lines(study, study.bank.sentences[s])) for s in ("dev", "test")}
     label, length = study.bank.phrases.label, study.bank.phrases.lengths.astype(float)
     best: tuple[float, dict, dict] | None = None
     for alpha in (0.1, 0.3, 1.0):
@@ -45,30 +41,35 @@ def binb(study: Study, seed: int) -> Outcome:
     return Outcome(best[1], facts=best[2])
 
 
+def lines(study: Study, texts: Texts) -> list[list[str]]:
+    """The words of each text."""
+    words = study.bank.vocabulary.words
+    flat = [words[i] for i in texts.tokens]
+    return [flat[a:b] for a, b in pairwise(texts.offsets)]
+
+
 def _bigrams(words: list[str]) -> list[str]:
     return words + [f"{a} {b}" for a, b in pairwise(words)]
 
 
 def doc2vec(study: Study, seed: int) -> Outcome:
-    """gensim's paragraph vectors (DBOW with words) of the same size, on the same phrases."""
-    from gensim.models.doc2vec import Doc2Vec, TaggedDocument
-
+    """gensim's paragraph vectors (DBOW) of the same size, on the same phrases."""
+    try:
+        from gensim.models.doc2vec import Doc2Vec, TaggedDocument
+    except ImportError:
+        raise AtdError("task.rows: doc2vec needs gensim; pip install gensim, or leave the row out") from None
+    logging.getLogger("gensim").setLevel(logging.WARNING)
     settings = study.cfg.task.doc2vec
     texts = study.texts
-    words = study.bank.vocabulary.words
-
-    def lines(t: Texts) -> list[list[str]]:
-        flat = [words[i] for i in t.tokens]
-        return [flat[a:b] for a, b in pairwise(t.offsets)]
-
-    documents = [TaggedDocument(line, [i]) for i, line in enumerate(lines(texts["train"]))]
+    documents = [TaggedDocument(line, [i]) for i, line in enumerate(lines(study, texts["train"]))]
     model = Doc2Vec(
         documents, vector_size=study.cfg.model.D, window=study.cfg.model.context, min_count=1, dm=0, dbow_words=0,
         negative=5, sample=1e-3, epochs=settings.epochs, workers=1, seed=seed + 1,
     )  # fmt: skip
     x = {"train": model.dv.vectors}
     for split in ("dev", "test"):
-        x[split] = np.stack([model.infer_vector(line, epochs=settings.infer_epochs) for line in lines(texts[split])])
+        inferred = [model.infer_vector(line, epochs=settings.infer_epochs) for line in lines(study, texts[split])]
+        x[split] = np.stack(inferred)
     return classified(study, x)
 
 

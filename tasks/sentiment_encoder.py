@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import nn
 from torch.nn import functional
-from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+from torch.optim.swa_utils import AveragedModel
 
 from atd.encoder import ContextEncoder, TreeEncoder
 from datamodules.forest import Forest, Padded, PhraseLoader, TreeLoader
@@ -78,6 +78,16 @@ def joint(fine: torch.Tensor, polar: torch.Tensor) -> torch.Tensor:
     return torch.cat([p[:, :2] * scale[:, :1], p[:, 2:3], p[:, 3:] * scale[:, 1:]], 1).clamp(min=1e-12).log()
 
 
+def running_mean(decay: float):
+    """An exponential mean of the weights that forgets their start: its memory grows with the steps up to `decay`."""
+
+    @torch.no_grad()
+    def update(averaged: list[torch.Tensor], current: list[torch.Tensor], seen) -> None:
+        torch._foreach_lerp_(averaged, current, 1 - min(decay, (1 + float(seen)) / (10 + float(seen))))
+
+    return update
+
+
 class Sentiment(lightning.LightningModule):
     """Every labelled phrase of the training sentences is an example; dev sentences choose the epoch."""
 
@@ -86,7 +96,7 @@ class Sentiment(lightning.LightningModule):
         self.settings, self.steps, self.seed = settings, steps, seed
         torch.manual_seed(seed)
         self.net = Classifier(bank.vectors, settings)
-        self.mean = AveragedModel(self.net, multi_avg_fn=get_ema_multi_avg_fn(settings.average))
+        self.mean = AveragedModel(self.net, multi_avg_fn=running_mean(settings.average))
         self.seen: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def on_train_batch_start(self, batch, batch_idx: int) -> None:

@@ -173,3 +173,14 @@ def test_no_warning_when_all_is_well():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         infer(make_model(), *make_texts(3))
+
+
+def test_sharp_models_converge_beyond_the_rounding_of_the_objective():
+    """With logits of ±25, J near 0 cannot resolve the last steps in single precision; the slopes must."""
+    model = make_model()
+    tokens, offsets = make_texts(40)
+    with torch.no_grad():
+        model.W_fv.mul_(1.5)
+        model.b.zero_()
+    found = infer(model, tokens, offsets, l2=1.0, tolerance=1e-4)
+    assert found.converged.all() and found.iterations.double().mean() < 25
