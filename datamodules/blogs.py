@@ -71,7 +71,8 @@ class Blogs(Corpus):
         unseen = left_out(table, self.leave_out)
         attributes, names = self._attributes(table, unseen)
         split = np.full(len(table), UNSEEN, dtype=np.int8)
-        split[~unseen] = random_split(attributes[~unseen], self.holdout, seed=0)
+        tuples = _sorted_dictionary(attribute_names(table)).indices.to_numpy()  # so that compose holds out the same
+        split[~unseen] = random_split(tuples[~unseen], self.holdout, seed=0)
         order = by_split(split)
         table = table.take(pa.array(order))
         tokens = self.tokeniser.folded(table["text"])

@@ -30,11 +30,16 @@ class Surface(Tokeniser):
 
 def counts(texts: pa.Array | pa.ChunkedArray) -> csr_matrix:
     """How often every distinct token occurs in every text (n×types)."""
+    tokens = Surface()(texts)
+    return count_table(tokens.index, tokens.offsets, len(tokens.types))
+
+
+def count_table(tokens: np.ndarray, offsets: np.ndarray, V: int) -> csr_matrix:
+    """How often every id occurs in every document (n×V)."""
     from scipy.sparse import csr_matrix
 
-    tokens = Surface()(texts)
-    ones = np.ones(len(tokens.index), np.float32)
-    table = csr_matrix((ones, tokens.index, tokens.offsets), shape=(len(tokens), len(tokens.types)))
+    ones = np.ones(len(tokens), np.float32)
+    table = csr_matrix((ones, np.array(tokens), np.array(offsets)), shape=(len(offsets) - 1, V))  # copies: both change
     table.sum_duplicates()
     return table
 

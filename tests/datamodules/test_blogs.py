@@ -36,6 +36,9 @@ def test_composed_attributes_are_three_per_post(tmp_path):
     assert ids.shape[1] == 3
     names = np.array(data.attributes)[ids[0]]
     assert [n.split("=")[0] for n in names] == ["gender", "age_group", "industry"]
+    tuples = opened(tmp_path, sample=True)
+    assert tuples.vocabulary == data.vocabulary  # the same posts are held out: perplexities can be compared
+    assert (tuples.encoded["test"].tokens == data.encoded["test"].tokens).all()
     context, target, attribute = next(iter(data.train_dataloader()))
     assert attribute.shape == (len(target), 3) and context.shape == (len(target), 3)
 

@@ -1,0 +1,237 @@
+"""task=authorship: its arithmetic on toys, leaks, and a small run on the sample blogs."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from scipy import sparse
+
+from atd.lm import LogBilinearLM, MultiplicativeLM
+from tasks import attribution
+from tasks.attribution import Posts, Settings, compare, document_vectors, majority, rows_of, score_fold, side_by_side
+from tasks.authorship import with_unseen
+from tasks.blog_figures import same_age
+from tasks.likelihood import beginnings, log_likelihoods, marginal, windows
+from tasks.tfidf import TfIdf, counts
+
+ROOT = Path(__file__).parent.parent.parent
+FAST = {"epochs": 3, "batch_size": 32, "lr": 10.0, "margin": 0.0}
+
+
+def models() -> tuple[MultiplicativeLM, LogBilinearLM]:
+    torch.manual_seed(0)
+    atd, lbl = MultiplicativeLM(V=12, K=5, D=4, F=6, N=2, A=3), LogBilinearLM(12, 5, 2)
+    torch.nn.init.normal_(atd.C, std=0.5)
+    return atd, lbl
+
+
+def test_documents_are_unit_sums_of_the_three_kinds_of_word_vectors():
+    atd, lbl = models()
+    tokens, offsets = np.array([3, 4, 0, 4, 7, 8]), np.array([0, 4, 6])
+    x = atd.attributes.vectors().detach()[[2, 0]]
+    made = document_vectors(atd, lbl, tokens, offsets, x)
+    assert list(made) == ["lbl", "unconditioned", "conditioned"]
+    tables = {"lbl": [lbl.R] * 2, "unconditioned": [atd.unconditional()] * 2}
+    tables["conditioned"] = [atd.conditional(x[0]), atd.conditional(x[1])]
+    for name, (first, second) in tables.items():
+        sums = torch.stack([first[[3, 4, 4]].sum(0), second[[7, 8]].sum(0)])  # the unknown word 0 is left out
+        np.testing.assert_allclose(made[name], torch.nn.functional.normalize(sums).detach(), atol=1e-6)
+
+
+def test_tfidf_knows_only_the_texts_it_was_fitted_on():
+    import pyarrow as pa
+
+    table = counts(pa.array(["Ok Ok !!! ok", "ok !!! yes", "no ... Ok", "only here zzz zzz"]))
+    assert sorted(table[0].data.tolist()) == [1, 1, 2]  # Ok twice, "!!!" one token, ok another word than Ok
+    fitted = TfIdf(min_df=2).fit(table[:3])
+    assert fitted.kept.tolist() == sorted(fitted.kept) and len(fitted.kept) == 3  # Ok, ok, !!!
+    np.testing.assert_allclose(sparse.linalg.norm(fitted.transform(table[:3]), axis=1), 1, rtol=1e-6)
+    assert fitted.transform(table[3:]).nnz == 0
+
+
+def toy_posts(n: int = 120, authors: int = 6) -> Posts:
+    random = np.random.default_rng(0)
+    author = np.arange(n) % authors
+    table = random.poisson(0.3 + 1.5 * (random.random((authors, 30)) < 0.2)[author]).astype(np.float32)
+    attribute = author // 2  # two authors share each tuple
+    x = np.eye(3, 4, dtype=np.float32)
+    vectors = {"lbl": random.random((n, 4), np.float32), "conditioned": x[attribute] + 0.1 * random.random((n, 4))}
+    return Posts(sparse.csr_matrix(table), author, attribute, x, {k: v.astype(np.float32) for k, v in vectors.items()})
+
+
+SETTINGS = Settings(FAST, FAST, min_df=1, dense=1.0, weights="log", crossfit=3)
+
+
+def test_a_fold_scores_every_row():
+    posts = toy_posts()
+    train, test = np.arange(90), np.arange(90, 120)
+    scores = score_fold(posts, train, test, SETTINGS, seed=0)
+    assert set(rows_of(posts.vectors)) <= set(scores)
+    assert {r for r in scores if r.endswith("+inferred")} == {
+        "tfidf+inferred",
+        "tfidf+lbl+inferred",
+        "tfidf+conditioned+inferred",
+    }
+    assert scores["metadata"] == pytest.approx(50)
+    assert scores["tfidf+conditioned"] > scores["tfidf"] > 100 / 6
+    assert score_fold(posts, train, test, SETTINGS, seed=0) == scores
+
+
+def test_nothing_of_the_test_posts_reaches_what_is_fitted(monkeypatch):
+    """Whatever stands in the test posts, every model and scaling that was fitted stays the same."""
+    train, test = np.arange(90), np.arange(90, 120)
+    fitted: list[list[np.ndarray]] = []
+
+    class Recorded(attribution.SoftmaxClassifier):
+        def fit(self, X, y):
+            super().fit(X, y)
+            fitted[-1].extend(w.numpy().copy() for w in (self.W_, self.dense_, self.b_))
+            return self
+
+    monkeypatch.setattr(attribution, "SoftmaxClassifier", Recorded)
+    for spoilt in (False, True):
+        fitted.append([])
+        posts = toy_posts()
+        if spoilt:
+            random = np.random.default_rng(1)
+            table = posts.counts.toarray()
+            table[test] = random.poisson(3.0, table[test].shape)
+            posts.counts = sparse.csr_matrix(table)
+            posts.author[test], posts.attribute[test] = random.permutation(posts.author[test]), 0
+            for vectors in posts.vectors.values():
+                vectors[test] *= -7
+        score_fold(posts, train, test, SETTINGS, seed=0)
+    assert len(fitted[0]) == 3 * (4 + 1 + 6)  # predictors (3 parts and all), tfidf+metadata, 6 rows
+    for before, after in zip(*fitted, strict=True):
+        np.testing.assert_array_equal(before, after)
+
+
+def test_predicted_attributes_of_training_posts_come_from_other_posts():
+    """With labels that nothing predicts, a predictor that saw a post would still get it right; these must not."""
+    posts = toy_posts(300)
+    posts.attribute = np.random.default_rng(3).integers(0, 3, 300)
+    settings = Settings(FAST, {"epochs": 40, "batch_size": 32, "lr": 10.0}, 1, 1.0, "probability", crossfit=3)
+    S = sparse.random(300, 3000, 0.01, "csr", np.float32, rng=np.random.default_rng(4))
+    rows = np.arange(300)
+    right = {}
+    for crossfit in (1, 3):
+        chosen = Settings(**{**settings.__dict__, "crossfit": crossfit})
+        z, _, _ = attribution.inferred_vectors(posts, S, rows, S[:10], rows[:10], chosen, seed=0)
+        right[crossfit] = (z[:, :3].argmax(1) == posts.attribute).mean()
+    assert right[1] > 0.6 and right[3] < 0.45
+
+
+def test_log_probabilities_weigh_as_the_paper_says():
+    class Fixed:
+        classes_ = np.array([0, 2])
+
+        def predict_log_proba(self, S):
+            return np.log(np.array([[0.25, 0.75]]))
+
+    x = np.array([[1.0, 0.0], [9.0, 9.0], [0.0, 2.0]])
+    np.testing.assert_allclose(attribution.average(Fixed(), None, x, "probability"), [[0.25, 1.5]])
+    np.testing.assert_allclose(
+        attribution.average(Fixed(), None, x, "log"), [[np.log(0.25) / 2, np.log(0.75)]], rtol=1e-6
+    )
+
+
+def test_dense_columns_are_scaled_as_the_training_posts_have_them():
+    random = np.random.default_rng(0)
+    train, test = random.normal(5, [1, 20, 300], (400, 3)), random.normal(0, 1, (7, 3))
+    H, H_test = side_by_side([(train, test)], 2.0, 400, 7)
+    assert np.linalg.norm(H, axis=1).mean() == pytest.approx(2, rel=0.1)
+    np.testing.assert_allclose(H_test, 2 * (test - train.mean(0)) / train.std(0) / np.sqrt(3), rtol=1e-4)
+    assert side_by_side([], 1.0, 4, 2)[0].shape == (4, 0)
+
+
+def test_metadata_alone_names_the_busiest_author_of_the_tuple():
+    guess = majority(np.array([0, 0, 0, 1, 1]), np.array([7, 8, 8, 3, 3]), np.array([0, 1, 5]))
+    assert guess.tolist()[:2] == [8, 3] and guess[2] in (3, 8)
+
+
+def test_differences_over_folds():
+    from scipy import stats
+
+    a, b = np.array([51.0, 52, 50, 53, 52]), np.array([50.0, 50.5, 50, 51, 51.5])
+    points, p, corrected = compare(a, b, 0.2)
+    assert points == pytest.approx(1.0) and p == pytest.approx(stats.ttest_rel(a, b).pvalue)
+    assert corrected > p
+    assert compare(a, a, 0.2) == (0.0, 1.0, 1.0)
+
+
+def test_a_tuple_nobody_trained_on_takes_the_mean_of_its_kind():
+    x = torch.tensor([[1.0], [3.0], [10.0]])
+    names, vectors = with_unseen(["f/10/arts", "f/10/law", "m/30/law"], ["f/10/biotech", "m/30/law", "f/20/x"], x)
+    assert names[3:] == ["f/10/biotech", "f/20/x"]
+    assert vectors[3:, 0].tolist() == [2.0, pytest.approx(14 / 3)]
+
+
+def test_likelihoods_are_the_models_own():
+    atd, _ = models()
+    tokens, offsets = np.array([3, 4, 5, 0, 7, 8]), np.array([0, 4, 6])
+    x = atd.attributes.vectors().detach()
+    exact = log_likelihoods(atd, tokens, offsets, x, head=12)
+    context, target, document = windows(tokens, offsets, 2)
+    assert context.tolist()[:3] == [[1, 1], [1, 3], [3, 4]] and context.tolist()[4] == [1, 1]
+    for a in range(3):
+        nll = atd.nll(context, target, torch.full((6,), a), reduction="none").detach()
+        nll[target == 0] = 0
+        expected = [-nll[document == d].sum().item() for d in (0, 1)]
+        np.testing.assert_allclose(exact[:, a], expected, rtol=1e-4)
+    sampled = log_likelihoods(atd, tokens, offsets, x, head=4, samples=6)
+    assert np.abs(sampled - exact).max() < 0.5
+
+
+def test_marginals_add_up_the_tuples_of_a_group():
+    log_p = np.log(np.array([[0.1, 0.2, 0.3, 0.4]]))
+    grouped, names = marginal(log_p, ["f", "m", "f", "m"])
+    assert names == ["f", "m"]
+    np.testing.assert_allclose(np.exp(grouped), [[0.4, 0.6]])
+
+
+def test_beginnings_and_nearest_age():
+    tokens, bounds = beginnings(np.arange(10), np.array([0, 4, 10]), np.array([1, 0]), 3)
+    assert tokens.tolist() == [4, 5, 6, 0, 1, 2] and bounds.tolist() == [0, 3, 6]
+    x = np.array([[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9]])
+    near, chance = same_age(x, ["f/10/a", "m/10/b", "f/20/a", "m/20/b"])
+    assert near == 100 and chance == pytest.approx(100 / 3)
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    out = tmp_path_factory.mktemp("authorship") / "run"
+    small = ["data=blogs_sample", "model.vectors=null", "model.K=16", "model.F=16", "model.D=8", "optim.lr=0.01"]
+    small += ["optim.samples=200", "trainer.threads=1", "logger=none", "trainer.max_epochs=2", "task.folds=3"]
+    small += ["task.workers=1", "task.texts=20", "task.text_words=30", "task.leave_out=3", "task.components=[1,2]"]
+    small += ["task.parts=[experiments,likelihood,composition,mixture]", "task.variant_posts=null"]
+    command = [sys.executable, "run.py", "task=authorship", *small, f"hydra.run.dir={out}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=500)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return out
+
+
+def test_the_sample_blogs_end_to_end(finished):
+    metrics = json.loads((finished / "metrics.json").read_text())
+    rows = metrics["rows"]
+    plain = ["tfidf", "tfidf+lbl", "tfidf+unconditioned", "tfidf+conditioned"]
+    for row in [*plain, *(f"{r}+inferred" for r in plain)]:
+        assert 0 <= rows[row]["accuracy"] <= 100 and rows[row]["accuracy_sd"] >= 0
+    assert metrics["primary_metric"] == "tfidf+conditioned/accuracy"
+    assert rows["tfidf"]["accuracy"] > 3 * 5  # twenty authors
+    assert rows["tfidf+conditioned"]["accuracy"] > rows["tfidf"]["accuracy"]
+    assert {"gender", "age", "industry"} <= set(rows["likelihood"])
+    assert rows["composed"]["perplexity_unseen"] > 1 and rows["mixture-2"]["perplexity"] > 1
+
+
+def test_the_report_holds_the_papers_figures(finished):
+    figures = {path.stem for path in (finished / "figures").iterdir()}
+    assert {"effect_of_conditional_embeddings", "effect_of_inferred_vectors", "attribute_map"} <= figures
+    report = (finished / "report.html").read_text()
+    for title in ("Differences over folds", "Who would have written this?", "Tuples left out", "Several vectors per"):
+        assert title in report
