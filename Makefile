@@ -10,7 +10,7 @@ run: $(VENV)/.installed
 	$(BIN)/python run.py $(ARGS)
 
 test: $(VENV)/.installed-test lint
-	$(BIN)/python -m pytest $(ARGS)
+	$(BIN)/python -m pytest -n auto $(ARGS)
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
