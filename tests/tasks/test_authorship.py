@@ -224,9 +224,14 @@ def test_the_sample_blogs_end_to_end(finished):
         assert 0 <= rows[row]["accuracy"] <= 100 and rows[row]["accuracy_sd"] >= 0
     assert metrics["primary_metric"] == "tfidf+conditioned/accuracy"
     assert rows["tfidf"]["accuracy"] > 3 * 5  # twenty authors
-    assert rows["tfidf+conditioned"]["accuracy"] > rows["tfidf"]["accuracy"]
+    assert rows["tfidf+metadata"]["accuracy"] > rows["tfidf"]["accuracy"]  # here tuples nearly name their authors
     assert {"gender", "age", "industry"} <= set(rows["likelihood"])
-    assert rows["composed"]["perplexity_unseen"] > 1 and rows["mixture-2"]["perplexity"] > 1
+    assert rows["atd"]["perplexity"] < rows["lbl"]["perplexity"]
+    assert rows["mixture-1"]["perplexity"] == pytest.approx(
+        rows["atd"]["perplexity"], rel=1e-3
+    )  # one is the plain model
+    assert rows["mixture-1"]["perplexity_of_posts"] == pytest.approx(rows["mixture-1"]["perplexity"], rel=1e-6)
+    assert rows["composed"]["perplexity_unseen"] < rows["tuples"]["perplexity_unseen"]
 
 
 def test_the_report_holds_the_papers_figures(finished):
