@@ -41,13 +41,21 @@ def test_style_is_learned(generation):
 def test_a_checkpoint_writes_as_asked(generation, tmp_path):
     (tmp_path / "letter.txt").write_text("The captain stood upon the deck and the ship ran before the wind. " * 10)
     mix = 'task.mix=["0.5*scroll-ashem + 0.5*harland-narwhal"]'
-    small = ["task.samples=2", "task.matrix_words=100", "task.start=and the captain"]
+    small = ["task.measure=false", "task.start=and the captain"]
     small.append(f"task.like={tmp_path}/letter.txt")
     done = run("task=generation", f"checkpoint={generation}", mix, *small, f"hydra.run.dir={tmp_path}/run")
     assert done.returncode == 0, done.stderr[-3000:]
     report = (tmp_path / "run" / "report.html").read_text()
     assert "0.5*scroll-ashem + 0.5*harland-narwhal" in report and "letter.txt" in report
-    assert report.count("and the captain ") >= 2
+    assert report.count("and the captain ") >= 2 and done.stdout.count("and the captain ") == 2
+
+
+def test_a_checkpoint_is_measured_without_training(generation, tmp_path):
+    small = ["task.samples=2", "task.matrix_words=100"]
+    done = run("task=generation", f"checkpoint={generation}", *small, f"hydra.run.dir={tmp_path}/run")
+    assert done.returncode == 0, done.stderr[-3000:]
+    again, before = (json.loads((d / "metrics.json").read_text())["rows"] for d in (tmp_path / "run", generation))
+    assert again["atd"]["perplexity"] == pytest.approx(before["atd"]["perplexity"], rel=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -59,7 +67,7 @@ def test_a_checkpoint_writes_as_asked(generation, tmp_path):
     ],
 )
 def test_mistakes_are_named(generation, tmp_path, arguments, says):
-    small = ["task.samples=1", "task.matrix_words=100", f"hydra.run.dir={tmp_path}/run"]
+    small = ["task.measure=false", f"hydra.run.dir={tmp_path}/run"]
     done = run("task=generation", f"checkpoint={generation}", *small, *arguments)
     assert done.returncode == 2 and done.stderr.strip().startswith(f"error: {says}"), done.stderr
 
