@@ -37,7 +37,7 @@ class SoftmaxClassifier:
 
     In training the own class's score is lowered by `margin`, so that a text counts until its class leads by so much.
     Texts with more features than there are texts can all be told apart; without the margin each would cease to count
-    as soon as it is, and 1000-way accuracy on blogs is 1.5 points lower.
+    as soon as it is. With 400 bloggers a margin of 20 took dev accuracy from 57.0 to 59.1 %.
 
     X is a sparse matrix, a dense array or the pair (sparse, dense); y holds any labels. Equal seeds, equal weights.
     """

@@ -1,7 +1,7 @@
 """tf-idf of words and punctuation as they were written, for telling authors apart.
 
-Case and runs of marks ("Ok", "!!!", "...") are kept: on 1000-way attribution of blogs they are worth four points
-over lower-cased words.
+Case and runs of marks ("Ok", "!!!", "...") are kept: with 200 bloggers they took dev accuracy from 60.9 %, with
+lower-cased words of two letters or more, to 65.5 %.
 """
 
 from __future__ import annotations
