@@ -17,12 +17,13 @@ from datamodules.encode import ids
 from tasks.attribution import INFERRED, TFIDF, Posts, Settings, compare, cross_validate, document_vectors
 from tasks.blog_figures import attribute_map, conditional_neighbours, grouped_bars, same_age
 from tasks.corpora import open_corpus
+from tasks.evaluation import held_out, perplexity
 from tasks.figures import learning_curves
+from tasks.language_model import language_model, lbl_of
 from tasks.likelihood import attribution_accuracies, beginnings, log_likelihoods
 from tasks.models import load
 from tasks.result import Result
 from tasks.tfidf import count_table, counts
-from tasks.tour import held_out, language_model, lbl_of, perplexity
 from tasks.training import fit
 from tasks.variants import composition, mixture
 

@@ -21,6 +21,7 @@ from atd.ranking import RankingModel
 from atd.spelling import Spelling
 from atd.vocabulary import BOS_ID
 from tasks.corpora import open_corpus
+from tasks.evaluation import similarities
 from tasks.figures import COLOURS, axes, heatmap, learning_curves, scatter_map
 from tasks.lexicon import (
     GROUPS,
@@ -34,7 +35,6 @@ from tasks.lexicon import (
 from tasks.ranking import Objective, Ranking
 from tasks.result import Result
 from tasks.topics import WEIGHTINGS, Documents, Verdict, available
-from tasks.tour import similarities
 from tasks.training import fit
 
 if TYPE_CHECKING:

@@ -17,8 +17,10 @@ from atd.infer import infer
 from atd.mix import parse
 from atd.vocabulary import BOS_ID
 from tasks.corpora import open_corpus
+from tasks.evaluation import held_out, perplexity, trigram_perplexities
 from tasks.figures import learning_curves
 from tasks.inference import options
+from tasks.language_model import language_model, lbl_of
 from tasks.models import Trained, load
 from tasks.result import Result
 from tasks.style_measures import (
@@ -29,7 +31,6 @@ from tasks.style_measures import (
     measure_vectors,
     shown_pair,
 )
-from tasks.tour import held_out, language_model, lbl_of, perplexity, trigram_perplexities
 from tasks.training import fit
 
 if TYPE_CHECKING:

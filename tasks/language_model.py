@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
 
 import lightning
 import torch
@@ -13,6 +14,12 @@ from atd.lm import NextWordModel
 from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, parameter_groups
 from atd.softmax import Noise
 from atd.vocabulary import Vocabulary
+from tasks.models import build, start
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+    from datamodules.corpus import Corpus
 
 OPTIMISERS = ("adam", "sgd", "adagrad")
 
@@ -139,3 +146,17 @@ class LanguageModel(lightning.LightningModule):
             "tokeniser": self.tokeniser,
             "optim": asdict(self.optim),
         }
+
+
+def language_model(config: dict, data: Corpus, cfg: DictConfig) -> LanguageModel:
+    """A model of conf/model started for this corpus, ready to fit."""
+    torch.manual_seed(cfg.seed)
+    model = build(config, [len(data.vocabulary)], len(data.attributes))
+    start(model, config, [data.vocabulary])
+    optim, tokeniser = Optim(**cfg.optim), asdict(data.tokeniser)
+    return LanguageModel(model, [data.vocabulary], data.attributes, optim, config, cfg.seed, tokeniser)
+
+
+def lbl_of(cfg: DictConfig) -> dict:
+    """The log-bilinear model of the same size."""
+    return {"name": "lbl", "K": cfg.model.K, "context": cfg.model.context, "vectors": cfg.model.get("vectors")}

@@ -15,13 +15,13 @@ import torch
 from omegaconf import OmegaConf
 
 from tasks.corpora import open_corpus
+from tasks.evaluation import held_out, perplexity, similarities
 from tasks.families import NAMES, agreement, chance, groups, nearest
 from tasks.figures import heatmap, learning_curves, scatter_map
 from tasks.language_model import LanguageModel, Optim
 from tasks.maps import COLOURED, dendrogram, project
 from tasks.models import build, start
 from tasks.result import Result
-from tasks.tour import held_out, perplexity, similarities
 from tasks.training import fit
 
 if TYPE_CHECKING:

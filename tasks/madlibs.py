@@ -16,9 +16,10 @@ from atd.generate import generate
 from atd.mix import nearest_names
 from atd.vocabulary import BOS_ID, UNK_ID
 from tasks.corpora import open_corpus
+from tasks.evaluation import held_out, perplexity
 from tasks.figures import bars, learning_curves
+from tasks.language_model import language_model, lbl_of
 from tasks.result import Result
-from tasks.tour import held_out, language_model, lbl_of, perplexity
 from tasks.training import fit
 
 if TYPE_CHECKING:

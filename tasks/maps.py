@@ -15,10 +15,10 @@ import numpy as np
 
 from atd.errors import AtdError
 from atd.mix import parse
+from tasks.evaluation import similarities
 from tasks.figures import axes, heatmap, plane, scatter_map
 from tasks.result import Result
 from tasks.similarity import trained_model
-from tasks.tour import similarities
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -19,9 +19,9 @@ from atd.lm import LogBilinearLM, UnsharedLM
 from atd.mix import parse
 from atd.neighbours import attribute_shift, compare, neighbours, query_vector, rank_shift, unit
 from atd.vocabulary import SPECIALS
+from tasks.evaluation import similarities
 from tasks.models import Trained, load
 from tasks.result import Result
-from tasks.tour import similarities
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,12 +12,11 @@ from atd.errors import AtdError
 from atd.generate import generate
 from atd.mix import parse
 from atd.neighbours import compare, rank_shift, unit
-from atd.ngram import Trigram
 from atd.vocabulary import BOS_ID, SPECIALS, UNK_ID
 from tasks.corpora import open_corpus
+from tasks.evaluation import held_out, perplexity, similarities, trigram_perplexities
 from tasks.figures import heatmap, learning_curves, plane, scatter_map
-from tasks.language_model import LanguageModel, Optim, Perplexity
-from tasks.models import build, start
+from tasks.language_model import LanguageModel, language_model, lbl_of
 from tasks.result import Result
 from tasks.training import fit
 
@@ -53,43 +51,6 @@ def run(cfg: DictConfig, out: Path) -> Result:
     return result
 
 
-def language_model(config: dict, data: Corpus, cfg: DictConfig) -> LanguageModel:
-    """A model of conf/model started for this corpus, ready to fit."""
-    torch.manual_seed(cfg.seed)
-    model = build(config, [len(data.vocabulary)], len(data.attributes))
-    start(model, config, [data.vocabulary])
-    optim, tokeniser = Optim(**cfg.optim), asdict(data.tokeniser)
-    return LanguageModel(model, [data.vocabulary], data.attributes, optim, config, cfg.seed, tokeniser)
-
-
-def lbl_of(cfg: DictConfig) -> dict:
-    """The log-bilinear model of the same size."""
-    return {"name": "lbl", "K": cfg.model.K, "context": cfg.model.context, "vectors": cfg.model.get("vectors")}
-
-
-def held_out(data: Corpus) -> dict:
-    return {"val": data.val_dataloader(), "test": data.test_dataloader()}
-
-
-@torch.inference_mode()
-def perplexity(module: LanguageModel, loader) -> float:
-    metric = Perplexity()
-    module.eval()
-    for batch in loader:
-        metric.update(module.nll(batch))
-    return float(metric.compute())
-
-
-def trigram_perplexities(data: Corpus) -> dict[str, float]:
-    """The count baseline on the same words, its one setting tuned on the validation part."""
-    parts = {}
-    for split, loader in {"train": data.train_dataloader(), **held_out(data)}.items():
-        batches = [(context[:, -2:].numpy(), target.numpy()) for context, target, *_ in loader]
-        parts[split] = tuple(np.concatenate(column) for column in zip(*batches, strict=True))
-    model = Trigram(len(data.vocabulary)).fit(*parts["train"]).tune(*parts["val"])
-    return {split: model.perplexity(*parts[split]) for split in ("val", "test")}
-
-
 def attributes_exist(cfg: DictConfig, data: Corpus) -> None:
     for key in ("a", "b"):
         name = cfg.task[key]
@@ -115,13 +76,6 @@ def explain(result: Result, data: Corpus) -> None:
 
 def vectors(module: LanguageModel) -> np.ndarray:
     return module.model.attributes.vectors().detach().numpy()
-
-
-def similarities(x_AD: np.ndarray) -> np.ndarray:
-    """Correlations between attribute vectors; a vector that is all zero correlates with nothing."""
-    centred = x_AD - x_AD.mean(1, keepdims=True)
-    unit_rows = centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
-    return unit_rows @ unit_rows.T
 
 
 def show_attributes(result: Result, module: LanguageModel) -> None:

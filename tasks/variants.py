@@ -13,9 +13,9 @@ import torch
 
 from atd.mixture import MixtureLM
 from tasks.corpora import open_corpus
-from tasks.language_model import LanguageModel, Perplexity
+from tasks.evaluation import perplexity
+from tasks.language_model import LanguageModel, Perplexity, language_model, lbl_of
 from tasks.result import Result
-from tasks.tour import language_model, lbl_of, perplexity
 from tasks.training import fit
 
 if TYPE_CHECKING:
