@@ -98,9 +98,9 @@ def averages(study: Study, vectors_VK: torch.Tensor) -> dict[str, torch.Tensor]:
 
 def fit_language_model(
     study: Study, config: dict, name: str, seed: int, train: Texts, dev: Texts, attributes: list[str],
-    table: torch.Tensor | None = None,
+    table: torch.Tensor | None = None, learn: bool = False,
 ) -> tuple[LanguageModel, list[dict[str, float]]]:  # fmt: skip
-    """A model of conf/model on these texts from the pretrained vectors; `table` starts L, which then stays."""
+    """A model of conf/model on these texts from the pretrained vectors; `table` starts L, `learn` lets it move."""
     from tasks.language_model import LanguageModel, Optim
     from tasks.models import build
     from tasks.training import fit
@@ -112,7 +112,7 @@ def fit_language_model(
     model.start_bias(torch.from_numpy(bank.vocabulary.counts))
     if table is not None:
         model.attributes.start_at(table)
-        model.L.requires_grad_(cfg.task.learn_table)
+        model.L.requires_grad_(learn)
     if config["name"] == "lbl":
         train, dev = (replace(t, attributes=np.zeros(len(t), dtype=np.int32)) for t in (train, dev))
     optim, tokeniser = Optim(**cfg.optim), {"kind": "fast", "language": "en", "numbers": False}
