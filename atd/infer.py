@@ -84,7 +84,7 @@ def _infer(model, tokens, offsets, prior, l2, samples, language, progress, solve
     known = tokens != UNK_ID
     count_n = torch.diff(torch.cat([known.new_zeros(1, dtype=torch.long), known.long().cumsum(0)])[offsets])
     if empty := int((count_n == 0).sum()):
-        warnings.warn(f"{empty} of {n} texts hold no known word: they get the prior vector", stacklevel=4)
+        warnings.warn(f"{empty} of {n} texts hold no known word: they get the prior vector", stacklevel=3)
 
     parts = []
     for first, last in _batches(offsets):

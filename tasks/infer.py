@@ -58,7 +58,7 @@ def read_texts(cfg: DictConfig) -> list[str]:
     """task.text, or the lines of a text file, or a column of a CSV or Arrow file."""
     task = cfg.task
     if (task.text is None) == (task.path is None):
-        raise AtdError('task.text, task.path: give one of them, as in task.text="a fine film" or task.path=texts.csv')
+        raise AtdError('text, task.path: give one of them, as in text="a fine film" or task.path=texts.csv')
     if task.text is not None:
         return [str(task.text)]
     path = Path(task.path)

@@ -11,6 +11,7 @@ import torch
 from atd.infer import infer
 from atd.lm import MultiplicativeLM
 from atd.solvers import Inferred
+from tasks.training import quieten
 
 
 def options(config: Mapping[str, Any], seed: int = 0) -> dict[str, Any]:
@@ -60,6 +61,7 @@ def predict(
     **trainer,
 ) -> Inferred:
     """All texts through `trainer.predict`, on whatever device the trainer finds."""
+    quieten()
     trainer = lightning.Trainer(logger=False, enable_checkpointing=False, enable_model_summary=False, **trainer)
     parts = trainer.predict(Inference(model, config, seed), TextBatches(tokens, offsets, prior, size))
     return Inferred.join(parts)

@@ -9,9 +9,8 @@ from itertools import pairwise
 import numpy as np
 
 from atd.errors import AtdError
-from datamodules.forest import Texts
 from tasks.sentiment_scores import accuracies, log_prior
-from tasks.sentiment_study import Outcome, Study, averages, classified, fit_language_model
+from tasks.sentiment_study import Outcome, Study, averages, classified, fit_language_model, lines
 
 
 def word_average(study: Study, seed: int) -> Outcome:
@@ -39,13 +38,6 @@ def binb(study: Study, seed: int) -> Outcome:
                 best = value, logp, {"alpha": alpha, "length_power": power}
     assert best is not None
     return Outcome(best[1], facts=best[2])
-
-
-def lines(study: Study, texts: Texts) -> list[list[str]]:
-    """The words of each text."""
-    words = study.bank.vocabulary.words
-    flat = [words[i] for i in texts.tokens]
-    return [flat[a:b] for a, b in pairwise(texts.offsets)]
 
 
 def _bigrams(words: list[str]) -> list[str]:

@@ -16,7 +16,7 @@ from datamodules.forest import Texts
 from tasks.inference import options
 from tasks.sentiment_baselines import binb, doc2vec, lbl, word_average
 from tasks.sentiment_scores import LABELS, accuracies, log_prior
-from tasks.sentiment_study import Outcome, Study, averages, classified, fit_language_model, load
+from tasks.sentiment_study import Outcome, Study, averages, classified, fit_language_model, lines, load
 
 
 def atd(study: Study, seed: int) -> Outcome:
@@ -45,7 +45,7 @@ def attribute_vectors(
     start = {s: (x - mean) / scale for s, x in start.items()}
     n = len(texts["train"])
     dev = replace(texts["dev"], attributes=(n + np.arange(len(texts["dev"]))).astype(np.int32))
-    names = [str(i) for i in range(n + len(dev))]
+    names = [" ".join(line) for split in ("train", "dev") for line in lines(study, texts[split])]
     table = torch.cat([start["train"], start["dev"]])
     config = {**cfg.model, "D": table.shape[1]}
     module, curve = fit_language_model(

@@ -6,6 +6,7 @@ import json
 import os
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -94,6 +95,13 @@ def classified(study: Study, x: dict[str, np.ndarray], train: Texts | None = Non
 
 def averages(study: Study, vectors_VK: torch.Tensor) -> dict[str, torch.Tensor]:
     return {split: average_words(vectors_VK, *texts.flat) for split, texts in study.texts.items()}
+
+
+def lines(study: Study, texts: Texts) -> list[list[str]]:
+    """The words of each text."""
+    words = study.bank.vocabulary.words
+    flat = [words[i] for i in texts.tokens]
+    return [flat[a:b] for a, b in pairwise(texts.offsets)]
 
 
 def fit_language_model(

@@ -85,8 +85,8 @@ def test_the_order_and_company_of_a_text_do_not_matter(checkpoint, tmp_path):
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        (dict(), "task.text"),
-        (dict(text="a", path="b"), "task.text"),
+        (dict(), "text, task.path"),
+        (dict(text="a", path="b"), "text, task.path"),
         (dict(path="/nowhere/texts.txt"), "/nowhere/texts.txt"),
     ],
 )
