@@ -69,6 +69,8 @@ def run_jobs(cfg: DictConfig, out: Path, jobs: list[tuple[str, int]]) -> dict[tu
     from joblib import Parallel, delayed
     from rich.progress import Progress
 
+    if not jobs:
+        return {}
     (out / "rows").mkdir(exist_ok=True)
     pool = Parallel(n_jobs=cfg.task.workers, return_as="generator_unordered")
     found = {}
