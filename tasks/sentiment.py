@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from atd.errors import AtdError
+from tasks.report import write_atomically
 from tasks.result import Result
 from tasks.sentiment_report import write
 from tasks.sentiment_rows import ROWS
@@ -49,7 +51,9 @@ def run(cfg: DictConfig, out: Path) -> Result:
     rows = {row: summary([scores(o.logp, labels) for o in runs[row]]) for row in runs}
     primary = next(f"{row}/fine" for row in ("atd-best", "atd", *runs) if row in runs)
     paper = {name: {"fine": fine, "binary": binary} for name, (fine, binary) in PAPER.items()}
-    result = Result("sentiment", primary, rows, paper=paper)
+    chosen = {row: [o.facts for o in runs[row]] for row in runs}
+    write_atomically(out / "settings.json", json.dumps(chosen, indent=2) + "\n")  # what dev chose, per row and seed
+    result = Result("sentiment", primary, rows, paper={} if cfg.data.sample else paper)
     write(result, study, runs)
     return result
 

@@ -114,6 +114,8 @@ def test_every_row_end_to_end(little_treebank, tmp_path):
     for row in rows.values():
         assert {"fine", "binary", "fine_dev", "binary_dev"} <= set(row)
     assert rows["atd-best"]["binary"] > 90 and rows["atd-tree"]["binary"] > 85
+    chosen = json.loads((tmp_path / "settings.json").read_text())
+    assert set(chosen) == set(rows) and "length_power" in chosen["atd"][0] and "power" in chosen["atd-labels"][0]
     page = (tmp_path / "report.html").read_text()
     for title in ("Confusion", "Sentence map", "Nearest sentences", "Learning curves perplexity", "Chosen on dev"):
         assert title in page
