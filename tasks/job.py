@@ -102,7 +102,7 @@ def show(result: Result, report: Path) -> None:
     scores = result.score_table()
     table = Table(title=f"{result.task}: {result.primary} = {number(result.value)}", title_justify="left")
     for name in scores.header:
-        table.add_column(name, justify="left" if not name else "right")
+        table.add_column(name.replace("_", " "), justify="left" if not name else "right")
     for row in scores.rows:
         table.add_row(*(number(cell) for cell in row))
     console = Console(width=None if sys.stdout.isatty() else 110)
