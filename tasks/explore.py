@@ -19,7 +19,6 @@ from tasks.result import Result
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-    from datamodules.tokenise import Tokeniser
     from tasks.explorer.engine import Engine
 
 HOST = "127.0.0.1"
@@ -70,6 +69,7 @@ def checkpoints(cfg: DictConfig) -> list[Path]:
 
 
 def engine(path: Path) -> Engine:
+    from datamodules.tokenise import Tokeniser
     from tasks.explorer.engine import Engine
 
     trained = load(path)
@@ -79,15 +79,5 @@ def engine(path: Path) -> Engine:
         raise AtdError(f"checkpoint={path}: the explorer places texts only with model.additive=false")
     file = find_checkpoint(path)
     folder = file.parents[2] if file.parent.parent.name == "checkpoints" else file
-    return Engine(trained, "/".join(folder.parts[-2:]), tokeniser_of(folder))
-
-
-def tokeniser_of(folder: Path) -> Tokeniser:
-    """The tokeniser a run was trained with, as its config.yaml says."""
-    from omegaconf import OmegaConf
-
-    from datamodules.tokenise import Tokeniser
-
-    config = folder / "config.yaml"
-    settings = OmegaConf.select(OmegaConf.load(config), "data.tokeniser") if config.is_file() else None
-    return Tokeniser() if settings is None else Tokeniser.of(settings)
+    tokeniser = Tokeniser.of(trained.tokeniser) if trained.tokeniser else Tokeniser()
+    return Engine(trained, "/".join(folder.parts[-2:]), tokeniser)
