@@ -28,6 +28,7 @@ def run(cfg: DictConfig, out: Path) -> float:
     if cfg.resume:
         cfg = resumed(cfg, out)
     check(cfg)
+    resolve_vectors(cfg)
     out.mkdir(parents=True, exist_ok=True)
     facts = describe(cfg)
     if not cfg.resume:
@@ -54,6 +55,18 @@ def resumed(cfg: DictConfig, out: Path) -> DictConfig:
     assert isinstance(saved, DictConfig)
     saved.resume = str(cfg.resume)
     return saved
+
+
+def resolve_vectors(cfg: DictConfig) -> None:
+    """`model.vectors=glove` becomes the path of the file. The samples' words are few: they start without vectors."""
+    if OmegaConf.select(cfg, "model.vectors") != "glove":
+        return
+    if OmegaConf.select(cfg, "data.sample"):
+        cfg.model.vectors = None
+    else:
+        from datamodules.vectors import find_glove
+
+        cfg.model.vectors = str(find_glove(cfg.paths.data, cfg.model.K))
 
 
 def describe(cfg: DictConfig) -> dict[str, str]:
@@ -96,16 +109,17 @@ def seed_everything(cfg: DictConfig) -> None:
 
 def show(result: Result, report: Path) -> None:
     """The last lines a user sees: the results beside the baselines, and where the report is."""
+    from rich.box import SIMPLE_HEAD
     from rich.console import Console
     from rich.table import Table
 
     scores = result.score_table()
-    table = Table(title=f"{result.task}: {result.primary} = {number(result.value)}", title_justify="left")
+    table = Table(title=f"{result.task}: {result.primary} = {number(result.value)}", title_justify="left", box=SIMPLE_HEAD)
     for name in scores.header:
         table.add_column(name.replace("_", " "), justify="left" if not name else "right")
     for row in scores.rows:
         table.add_row(*(number(cell) for cell in row))
-    console = Console(width=None if sys.stdout.isatty() else 110)
+    console = Console(width=None if sys.stdout.isatty() else 150)
     console.print(table)
     console.print(f"report: {report}", highlight=False, soft_wrap=True)
 
