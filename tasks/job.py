@@ -114,7 +114,8 @@ def show(result: Result, report: Path) -> None:
     from rich.table import Table
 
     scores = result.score_table()
-    table = Table(title=f"{result.task}: {result.primary} = {number(result.value)}", title_justify="left", box=SIMPLE_HEAD)
+    title = f"{result.task}: {result.primary} = {number(result.value)}"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     for name in scores.header:
         table.add_column(name.replace("_", " "), justify="left" if not name else "right")
     for row in scores.rows:
