@@ -109,13 +109,19 @@ def scaled(g: torch.Tensor, sums: torch.Tensor, eps: float) -> torch.Tensor:
     return g / (sums.sqrt() + eps).view(-1, *[1] * (g.dim() - 1))
 
 
-def parameter_groups(model: nn.Module, decay_words: float = 0.0, decay_contexts: float = 0.0) -> list[dict]:
-    """Two groups, so that context matrices can decay less than words and attributes; b never decays."""
-    words: list[nn.Parameter] = []
-    contexts: list[nn.Parameter] = []
-    plain: list[nn.Parameter] = []
+def parameter_groups(
+    model: nn.Module, decay_words: float = 0.0, decay_contexts: float = 0.0, lr_attributes: float | None = None
+) -> list[dict]:
+    """Groups, so that context matrices can decay less than words and attributes; b never decays.
+
+    `lr_attributes` gives the attribute table a step size of its own.
+    """
+    groups: dict[str, list[nn.Parameter]] = {"words": [], "contexts": [], "plain": [], "attributes": []}
+    homes = {"b": "plain", "C": "contexts", "M": "contexts", "L": "attributes" if lr_attributes else "words"}
     for name, parameter in model.named_parameters():
-        last = name.rsplit(".", 1)[-1]
-        (plain if last == "b" else contexts if last in ("C", "M") else words).append(parameter)
-    groups = [(words, decay_words), (contexts, decay_contexts), (plain, 0.0)]
-    return [{"params": params, "weight_decay": decay} for params, decay in groups if params]
+        groups[homes.get(name.rsplit(".", 1)[-1], "words")].append(parameter)
+    decay = {"words": decay_words, "contexts": decay_contexts, "plain": 0.0, "attributes": decay_words}
+    out = [{"params": params, "weight_decay": decay[kind]} for kind, params in groups.items() if params]
+    if groups["attributes"]:
+        out[-1]["lr"] = lr_attributes
+    return out

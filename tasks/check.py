@@ -53,6 +53,7 @@ RULES: dict[str, Rule] = {
     "data.min_count": whole(1),
     "data.max_size": optional(whole(4)),
     "optim.lr": number(0, open_low=True),
+    "optim.lr_attributes": number(0, open_low=True),
     "optim.lr_decay": number(0, 1, open_low=True),
     "optim.decay_words": number(0),
     "optim.decay_contexts": number(0),

@@ -31,6 +31,7 @@ class Optim:
     name: str
     lr: float
     lr_decay: float = 1.0
+    lr_attributes: float = 1.0  # step size of the attribute table, relative to lr
     decay_words: float = 0.0
     decay_contexts: float = 0.0
     samples: int = 0  # noise words; 0 = exact softmax
@@ -122,7 +123,8 @@ class LanguageModel(lightning.LightningModule):
 
     def configure_optimizers(self):
         o = self.optim
-        groups = parameter_groups(self.model, o.decay_words, o.decay_contexts)
+        own = None if o.lr_attributes == 1 else o.lr * o.lr_attributes
+        groups = parameter_groups(self.model, o.decay_words, o.decay_contexts, own)
         if o.name == "sgd":
             optimiser: torch.optim.Optimizer = PaperSGD(groups, lr=o.lr, momentum=o.p_i)
             schedule: torch.optim.lr_scheduler.LRScheduler = PaperSchedule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from atd.lm import LogBilinearLM
+from atd.lm import LogBilinearLM, MultiplicativeLM
 from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, parameter_groups
 
 
@@ -78,3 +78,13 @@ def test_groups_decay_contexts_apart_and_bias_never():
     groups = parameter_groups(LogBilinearLM(5, 3, 2), decay_words=1e-3, decay_contexts=1e-4)
     assert [g["weight_decay"] for g in groups] == [1e-3, 1e-4, 0.0]
     assert [len(g["params"]) for g in groups] == [1, 1, 1]
+
+
+def test_the_attribute_table_may_have_a_step_size_of_its_own():
+    model = MultiplicativeLM(5, 3, 2, 4, 2, 6)
+    groups = parameter_groups(model, decay_words=1e-3, lr_attributes=0.5)
+    assert [g.get("lr") for g in groups] == [None, None, None, 0.5]
+    assert groups[-1]["params"][0] is model.L and groups[-1]["weight_decay"] == 1e-3
+    assert sum(len(g["params"]) for g in groups) == len(list(model.parameters()))
+    optimiser = PaperSGD(groups, lr=0.1)
+    assert [g["lr"] for g in optimiser.param_groups] == [0.1, 0.1, 0.1, 0.5]
