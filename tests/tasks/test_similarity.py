@@ -2,6 +2,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from atd.errors import AtdError
+from atd.neighbours import neighbours
 from tasks.models import load
 from tasks.similarity import run
 from tests.tasks.tiny_model import NAMES, write_checkpoint
@@ -52,6 +53,18 @@ def test_rows_with_their_own_attributes(folder, tmp_path):
 def test_a_mix_is_an_attribute_too(folder, tmp_path):
     result = run(config(folder, a=f"0.5*{NAMES[0]} + 0.5*{NAMES[1]}", b=NAMES[0]), tmp_path)
     assert result.rows["atd"]["milliseconds"] > 0
+
+
+def test_neighbours_across_languages(tmp_path):
+    folder = write_checkpoint(tmp_path / "run", {"name": "unshared"}, ["en", "de"], languages=2)
+    result = run(config(folder, query=["light", "the king"], a=None, b=None), tmp_path)
+    table = section(result, "Neighbours across languages")
+    assert table.header == ["query", "en", "de"]
+    model = load(folder).model
+    spaces = [model.embeddings(x).detach()[model.words(i)] for i, x in enumerate(model.attributes.vectors())]
+    ids, _ = neighbours(spaces[1], spaces[0][3], 5, exclude=range(3))
+    assert table.rows[0][1].startswith("light, ")
+    assert table.rows[0][2] == ", ".join(load(folder).vocabularies[1].decode(ids))
 
 
 @pytest.mark.parametrize(

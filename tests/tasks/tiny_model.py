@@ -26,15 +26,17 @@ CONFIG = {
 }
 
 
-def write_checkpoint(folder: Path, config: dict | None = None, names: list[str] = NAMES) -> Path:
-    """A run folder with a model in it."""
+def write_checkpoint(folder: Path, config: dict | None = None, names: list[str] = NAMES, languages: int = 1) -> Path:
+    """A run folder with a model in it; with several languages each has its own words, marked by its number."""
     torch.manual_seed(0)
     config = CONFIG | (config or {})
-    vocabulary = Vocabulary.from_counts({w: 1000 - i for i, w in enumerate(TEXT.split())})
-    model = build(config, [len(vocabulary)], len(names))
+    spelt = [[w + str(n or "") for w in TEXT.split()] for n in range(languages)]
+    vocabularies = [Vocabulary.from_counts({w: 1000 - i for i, w in enumerate(words)}) for words in spelt]
+    model = build(config, [len(v) for v in vocabularies], len(names))
     torch.nn.init.normal_(model.C, std=0.5)
     path = folder / "checkpoints" / "atd" / "best.ckpt"
     path.parent.mkdir(parents=True)
-    saved = {"format": 1, "model": config, "vocabularies": [vocabulary.state()], "attributes": list(names), "optim": {}}
+    states = [v.state() for v in vocabularies]
+    saved = {"format": 1, "model": config, "vocabularies": states, "attributes": list(names), "optim": {}}
     torch.save({"state_dict": {f"model.{k}": v for k, v in model.state_dict().items()}, "atd": saved}, path)
     return folder
