@@ -39,7 +39,6 @@ class RankingModel(nn.Module):
         F: int = 64,
         sharing: str = "shared",
         activation: str = "relu",
-        gate_bias: float = 0.0,
         spelling: Spelling | None = None,
     ):
         super().__init__()
@@ -47,12 +46,14 @@ class RankingModel(nn.Module):
             raise AtdError(f"model.sharing={sharing}: must be one of {', '.join(SHARING)}")
         self.languages = list(sizes)
         self.bounds = np.concatenate([[0], np.cumsum(list(sizes.values()))]).astype(np.int64)
-        self.gate_bias = gate_bias
         sets = 1 if sharing == "shared" else len(sizes)
         self.W_fk = nn.Parameter(torch.randn(sets, F, K) * F**-0.5)
-        self.W_fd = nn.Parameter(torch.randn(sets, F, D) * D**-0.5)
         self.W_fv = nn.Parameter(torch.randn(int(self.bounds[-1]), F) * 0.1)
         self.attributes = AttributeTable(len(sizes), D, activation)
+        mean = float(self.attributes.vectors().detach().mean())
+        self.W_fd = nn.Parameter((1 + 0.1 * torch.randn(sets, F, D)) / (D * mean))  # W_fd x ≈ 1: the gate starts open
+        self.fixed_V: Tensor
+        self.register_buffer("fixed_V", torch.zeros(len(self.W_fv), dtype=torch.bool))  # words that do not learn
         self.spelling = spelling
         self.W_fg = nn.Parameter(torch.zeros(spelling.buckets, F)) if spelling else None
 
@@ -66,8 +67,8 @@ class RankingModel(nn.Module):
         return self.languages.index(name)
 
     def gate(self, language: int) -> Tensor:
-        """W_fd x_l + g (F). x and W_fd may start anywhere: v(S) has unit norm, so their scale is free."""
-        return self.W_fd[language % len(self.W_fd)] @ self.attributes.vectors()[language] + self.gate_bias
+        """W_fd x_l (F)."""
+        return self.W_fd[language % len(self.W_fd)] @ self.attributes.vectors()[language]
 
     def project(self, sums_BF: Tensor, language: int) -> Tensor:
         """From the sums of word rows to sentence vectors of unit norm (B×K)."""
@@ -77,6 +78,7 @@ class RankingModel(nn.Module):
     def rows(self, words_U: Tensor) -> Tensor:
         """The rows of distinct words in rising order (U×F), with their n-grams if there are any."""
         own = take(self.W_fv, words_U)
+        own = torch.where(self.fixed_V[words_U, None], own.detach(), own)
         if self.spelling is None or self.W_fg is None:
             return own
         grams = self.spelling.bags(words_U.cpu().numpy()).to(words_U.device)
@@ -113,11 +115,18 @@ class RankingModel(nn.Module):
         return (self.rows(words) * self.gate(language)) @ self.W_fk[language % len(self.W_fk)]
 
     @torch.no_grad()
-    def start_at(self, language: int, vectors_VE: Tensor, known_V: Tensor, rms: float = 0.3) -> None:
-        """Start a language's known words at pretrained vectors: their first F principal components, at size `rms`."""
+    def start_at(
+        self, language: int, vectors_VE: Tensor, known_V: Tensor, rms: float = 0.3, fixed: bool = False
+    ) -> None:
+        """Start a language's known words at pretrained vectors: their first F principal components, at size `rms`.
+
+        `fixed` keeps them there. The other languages then come to them, and words that training never meets stay in
+        their place among the rest.
+        """
         centred = vectors_VE[known_V] - vectors_VE[known_V].mean(0)
         components = torch.linalg.eigh(centred.T @ centred).eigenvectors.flip(1)[:, : self.W_fv.shape[1]]
         start = centred @ components
         words = int(self.bounds[language]) + torch.nonzero(known_V).flatten()
+        self.fixed_V[words] = fixed
         self.W_fv[words] = 0.0
         self.W_fv[words, : start.shape[1]] = (start * (rms / start.std())).to(self.W_fv)

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from lightning import LightningDataModule
 
+from atd.bags import gather
 from atd.errors import AtdError
 from atd.vocabulary import Vocabulary
 from datamodules.cache import EncodedCorpus, fingerprint, open_or_build
+from datamodules.compounds import parts
 from datamodules.corpus import sample_folder
 from datamodules.encode import ids
 from datamodules.multilingual import encode_texts, read_texts
@@ -25,7 +27,8 @@ from datamodules.tokenise import Tokeniser
 class EuroparlRCV(LightningDataModule):
     """`pairs` share their first language, the pivot. `limit` keeps the first n training lines of a pair. `bible` names
     languages whose verses join the training pairs. `told_apart`: lines go to the language they are written in.
-    `vectors`: words of this file join the pivot's vocabulary, for they have a start. See multilingual.py for parts.
+    `vectors`: words of this file join the pivot's vocabulary, for they have a start. `compounds`: an unknown word of a
+    document stands for the known words it is made of. See multilingual.py for parts.
 
     After `setup`: `languages`, `vocabularies` (one each), `training()`, `source(pair, part)`, `target(pair, part)`,
     `topics(source, language, split)`.
@@ -48,6 +51,7 @@ class EuroparlRCV(LightningDataModule):
         tokeniser: str = "fast",
         min_count: int = 2,
         max_size: int | None = None,
+        compounds: bool = False,
         dropout: float = 0.0,
         draws: int = 0,
         sample: bool = False,
@@ -66,7 +70,7 @@ class EuroparlRCV(LightningDataModule):
         self.holdout, self.bible, self.told_apart = holdout, list(bible), told_apart
         self.vectors, self.kind, self.min_count, self.max_size = vectors, tokeniser, min_count, max_size
         self.batch_size, self.seed, self.dropout, self.draws = batch_size, seed, dropout, draws
-        self.rebuild = rebuild
+        self.compounds, self.rebuild = compounds, rebuild
         self._corpus: EncodedCorpus | None = None
         self._saved: dict[str, Any] | None = None
 
@@ -153,7 +157,13 @@ class EuroparlRCV(LightningDataModule):
         table = read_topics(self.path, source, language, split)
         tokens = Tokeniser(self.kind, language).folded(table["text"])
         vocabulary = self.vocabularies[self.languages.index(language)]
-        return Sentences(ids(tokens, vocabulary), tokens.offsets), np.array(table["category"].to_pylist())
+        labels = np.array(table["category"].to_pylist())
+        if not self.compounds:
+            return Sentences(ids(tokens, vocabulary), tokens.offsets), labels
+        made = [parts(word, vocabulary) for word in tokens.types]
+        bounds = np.concatenate([[0], np.cumsum([len(p) for p in made])])
+        flat, starts = gather(np.array([i for p in made for i in p]), bounds, tokens.index.astype(np.int64))
+        return Sentences(flat, starts[tokens.offsets]), labels
 
     def train_dataloader(self) -> PairLoader:
         rank, world = (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)

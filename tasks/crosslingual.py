@@ -129,12 +129,12 @@ def build_ranking(config: dict, data: EuroparlRCV) -> RankingModel:
         apart = salts if config["sharing"] == "separate" else None
         spelling = Spelling(words, list(config["ngrams"]), config["buckets"], apart)
     sizes = dict(zip(data.languages, map(len, data.vocabularies), strict=True))
-    keys = ("K", "D", "F", "sharing", "activation", "gate_bias")
+    keys = ("K", "D", "F", "sharing", "activation")
     model = RankingModel(sizes, **{key: config[key] for key in keys}, spelling=spelling)
     if config["vectors"]:
         vectors, _ = read_vectors(config["vectors"], data.vocabularies[0])
         known = (vectors != vectors[BOS_ID]).any(1)  # a word without a vector shares the default row
-        model.start_at(0, vectors, known)
+        model.start_at(0, vectors, known, fixed=config["fixed"])
     return model
 
 

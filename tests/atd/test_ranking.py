@@ -179,6 +179,23 @@ def test_pretrained_vectors_keep_their_geometry():
     assert torch.equal(m.W_fv[6], last)
 
 
+def test_fixed_words_keep_their_place():
+    m = model()
+    m.start_at(0, torch.randn(7, 4), torch.tensor([True] * 6 + [False]), fixed=True)
+    before = m.W_fv.detach().clone()
+    a, b = m(Bags.of(*pair_of_batches(), 21), (0, 1), 5)
+    optimiser = RowAdaGrad(m.parameters(), lr=0.1)
+    softmax(a, b).backward()
+    optimiser.step()
+    moved = (m.W_fv != before).any(1)
+    assert not moved[:6].any() and moved[7:16].any()
+
+
+def test_the_gate_starts_open():
+    gate = model().gate(1).detach()
+    assert float(gate.min()) > 0.8 and float(gate.max()) < 1.2
+
+
 def test_spelling():
     assert ngrams("union", (4,)) == ["<union>", "<uni", "unio", "nion", "ion>"]
     assert ngrams("<unk>", (3,)) == [] and ngrams("a", (3, 4)) == ["<a>"]
