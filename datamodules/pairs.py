@@ -15,6 +15,7 @@ import numpy as np
 from atd.bags import Bags, gather
 from atd.errors import AtdError
 from datamodules.permutation import Permutation
+from datamodules.position import Position
 
 
 @dataclass
@@ -58,7 +59,7 @@ class PairBatch:
         return PairBatch(self.bags.to(device), self.languages, self.size)
 
 
-class PairLoader:
+class PairLoader(Position):
     """All pairs once per epoch. Several language pairs are interleaved evenly, each batch being of one.
 
     `bounds` (A+1) turn word numbers of a language into rows of the common table. `dropout` leaves out words at random,
@@ -91,13 +92,6 @@ class PairLoader:
         self._schedule, self._counts = np.stack([which, place], 1)[order], counts
         self.epoch = self.position = self._start = 0
 
-    batch_sampler = None  # Lightning asks whether a loader with a sampler has one
-
-    @property
-    def sampler(self) -> PairLoader:
-        """Lightning calls `loader.sampler.set_epoch`."""
-        return self
-
     def __len__(self) -> int:
         return len(self._schedule)
 
@@ -128,21 +122,6 @@ class PairLoader:
             offsets = np.concatenate([[0], np.cumsum(kept)])[offsets]
             flat = flat[kept]
         return PairBatch(Bags.of(flat, offsets, int(self.bounds[-1])), pairs.languages, len(chosen))
-
-    def set_epoch(self, epoch: int) -> None:
-        """Choose the order of epoch `epoch`; a position loaded for this same epoch is kept."""
-        if epoch != self.epoch:
-            self.epoch, self.position, self._start = epoch, 0, 0
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"epoch": self.epoch, "position": self.position, **self._identity()}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        for name, value in self._identity().items():
-            if state[name] != value:
-                raise AtdError(f"cannot resume mid-epoch: the checkpoint has {name}={state[name]}, now it is {value}")
-        self.epoch, self.position = state["epoch"], state["position"]
-        self._start = self.position
 
     def _identity(self) -> dict[str, Any]:
         return {"pairs": sum(map(len, self.pairs)), "batch_size": self.batch_size, "seed": self.seed}

@@ -23,6 +23,7 @@ import torch
 from atd.errors import AtdError
 from atd.vocabulary import BOS_ID
 from datamodules.permutation import Permutation
+from datamodules.position import Position
 
 if TYPE_CHECKING:
     from datamodules.cache import EncodedCorpus
@@ -56,7 +57,7 @@ class Examples:
         return i + self.shift.take(d), self.starts.take(d), self.documents.take(d)
 
 
-class WindowLoader:
+class WindowLoader(Position):
     """Yields `(context_BN, target_B, attribute_B or attribute_BM)`, int64; positions before a document are `<s>`.
 
     With `groups` (one id per document, say its language) a batch holds documents of one group only and a fourth
@@ -112,32 +113,6 @@ class WindowLoader:
     def examples(self) -> int:
         """Number of examples of one epoch over all ranks."""
         return sum(b * self.batch_size if self.drop_last else p.n for b, p in zip(self.batches, self.parts))
-
-    batch_sampler = None  # Lightning asks whether a loader with a sampler has one
-
-    @property
-    def sampler(self) -> WindowLoader:
-        """Lightning calls `loader.sampler.set_epoch`."""
-        return self
-
-    def set_epoch(self, epoch: int) -> None:
-        """Choose the order of epoch `epoch`; a position loaded for this same epoch is kept."""
-        if epoch != self.epoch:
-            self.epoch, self.position, self._start = epoch, 0, 0
-
-    def state_dict(self) -> dict[str, Any]:
-        return {"epoch": self.epoch, "position": self.position, **self._identity()}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        """Go to a saved position; a checkpoint of other data or another order is refused, it would not be exact."""
-        for name, value in self._identity().items():
-            if state[name] != value:
-                raise AtdError(
-                    f"cannot resume mid-epoch: the checkpoint was made with {name}={state[name]}, now it is {value}; "
-                    "resume with the same data settings, or start anew from its weights"
-                )
-        self.epoch, self.position = state["epoch"], state["position"]
-        self._start = self.position
 
     def _identity(self) -> dict[str, Any]:
         return {

@@ -1,0 +1,46 @@
+"""A loader's place in its epoch, the way Lightning saves, loads and moves it on."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+from atd.errors import AtdError
+
+
+class Position:
+    """What loaders share: `epoch`, `position` (batches yielded) and where the next iteration starts.
+
+    A subclass says in `_identity` what a saved position depends on, such as data, seed and batch size.
+    """
+
+    epoch = 0
+    position = 0
+    _start = 0
+    batch_sampler = None  # Lightning asks whether a loader with a sampler has one
+
+    def _identity(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    @property
+    def sampler(self) -> Self:
+        """Lightning calls `loader.sampler.set_epoch`."""
+        return self
+
+    def set_epoch(self, epoch: int) -> None:
+        """Choose the order of epoch `epoch`; a position loaded for this same epoch is kept."""
+        if epoch != self.epoch:
+            self.epoch, self.position, self._start = epoch, 0, 0
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"epoch": self.epoch, "position": self.position, **self._identity()}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Go to a saved position; a checkpoint of other data or another order is refused, it would not be exact."""
+        for name, value in self._identity().items():
+            if state[name] != value:
+                raise AtdError(
+                    f"cannot resume mid-epoch: the checkpoint was made with {name}={state[name]}, now it is {value}; "
+                    "resume with the same data settings, or start anew from its weights"
+                )
+        self.epoch, self.position = state["epoch"], state["position"]
+        self._start = self.position
