@@ -26,9 +26,10 @@ from datamodules.tokenise import Tokeniser
 
 class EuroparlRCV(LightningDataModule):
     """`pairs` share their first language, the pivot. `limit` keeps the first n training lines of a pair. `bible` names
-    languages whose verses join the training pairs. `told_apart`: lines go to the language they are written in.
-    `vectors`: words of this file join the pivot's vocabulary, for they have a start. `compounds`: an unknown word of a
-    document stands for the known words it is made of. See multilingual.py for parts.
+    languages whose verses join the training pairs. `topic_sets` names the sets of documents with topics that are there.
+    `told_apart`: lines go to the language they are written in. `vectors`: words of this file join the pivot's
+    vocabulary, for they have a start. `compounds`: an unknown word of a document stands for the known words it is made
+    of. See multilingual.py for parts.
 
     After `setup`: `languages`, `vocabularies` (one each), `training()`, `source(pair, part)`, `target(pair, part)`,
     `topics(source, language, split)`.
@@ -46,6 +47,7 @@ class EuroparlRCV(LightningDataModule):
         limit: Mapping[str, int | None] | None = None,
         holdout: int = 2000,
         bible: Sequence[str] = (),
+        topic_sets: Sequence[str] = (),
         told_apart: bool = False,
         vectors: str | Path | None = None,
         tokeniser: str = "fast",
@@ -70,7 +72,7 @@ class EuroparlRCV(LightningDataModule):
         self.holdout, self.bible, self.told_apart = holdout, list(bible), told_apart
         self.vectors, self.kind, self.min_count, self.max_size = vectors, tokeniser, min_count, max_size
         self.batch_size, self.seed, self.dropout, self.draws = batch_size, seed, dropout, draws
-        self.compounds, self.rebuild = compounds, rebuild
+        self.compounds, self.rebuild, self.topic_sets = compounds, rebuild, list(topic_sets)
         self._corpus: EncodedCorpus | None = None
         self._saved: dict[str, Any] | None = None
 

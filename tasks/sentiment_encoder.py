@@ -16,7 +16,7 @@ from torch.optim.swa_utils import AveragedModel
 
 from atd.encoder import ContextEncoder, TreeEncoder
 from datamodules.forest import Forest, Padded, PhraseLoader, TreeLoader
-from datamodules.treebank import Treebank
+from datamodules.parses import Parses
 from tasks.sentiment_scores import accuracies
 
 
@@ -91,7 +91,7 @@ def running_mean(decay: float):
 class Sentiment(lightning.LightningModule):
     """Every labelled phrase of the training sentences is an example; dev sentences choose the epoch."""
 
-    def __init__(self, bank: Treebank, settings: EncoderSettings, steps: int, seed: int):
+    def __init__(self, bank: Parses, settings: EncoderSettings, steps: int, seed: int):
         super().__init__()
         self.settings, self.steps, self.seed = settings, steps, seed
         torch.manual_seed(seed)
@@ -156,7 +156,7 @@ class Sentiment(lightning.LightningModule):
 class SentimentData(lightning.LightningDataModule):
     """Trees for the tree encoder, padded phrases for the context encoder."""
 
-    def __init__(self, bank: Treebank, settings: EncoderSettings, seed: int):
+    def __init__(self, bank: Parses, settings: EncoderSettings, seed: int):
         super().__init__()
         self.bank, self.settings, self.seed = bank, settings, seed
 

@@ -16,7 +16,7 @@ from hydra.utils import instantiate
 
 from atd.attributes import average_words
 from datamodules.forest import Texts
-from datamodules.treebank import Treebank, cut, load_treebank
+from datamodules.parses import Parses, cut, load_parses
 from tasks.sentiment_scores import classify
 
 if TYPE_CHECKING:
@@ -55,8 +55,8 @@ def load(path: Path) -> Outcome:
 
 
 @cache
-def bank_of(data: Path, vectors: str | None, K: int, sentences: int | None) -> Treebank:
-    bank = load_treebank(data, vectors, K)
+def bank_of(data: Path, vectors: str | None, K: int, sentences: int | None) -> Parses:
+    bank = load_parses(data, vectors, K)
     return bank if sentences is None else cut(bank, sentences, sentences // 4)
 
 
@@ -66,7 +66,7 @@ class Study:
     out: Path
 
     @cached_property
-    def bank(self) -> Treebank:
+    def bank(self) -> Parses:
         """The corpus that conf/data names; the sample does without a file of vectors when there is none."""
         corpus = instantiate(self.cfg.data)
         corpus.inputs()  # finds the files, or downloads or generates them

@@ -22,7 +22,7 @@ from tasks.ranking import Objective
 from tasks.topics import interval
 
 ROOT = Path(__file__).parent.parent.parent
-SMALL = ["task=crosslingual", "data=europarl_rcv_sample", "task.topics=[sib200]", "trainer.max_epochs=4"]
+SMALL = ["task=crosslingual", "data=europarl_rcv_sample", "trainer.max_epochs=4"]
 SMALL += ["trainer.threads=1", "logger=none", "task.sizes=[50]", "model.F=32", "model.K=24"]
 
 
