@@ -66,6 +66,9 @@ RULES: dict[str, Rule] = {
     "trainer.checkpoint_every": whole(1),
     "trainer.accumulate": whole(1),
     "trainer.threads": optional(whole(1)),
+    "trainer.devices": either(whole(1), one_of("auto")),
+    "trainer.num_nodes": whole(1),
+    "trainer.strategy": one_of("auto", "ddp", "fsdp"),
     "task.words": whole(1),
     "task.temperature": number(0),
     "task.top_k": optional(whole(1)),
@@ -98,7 +101,7 @@ RULES: dict[str, Rule] = {
     "task.classifier": one_of("perceptron", "logistic"),
     "model.sharing": one_of("shared", "separate"),
     "model.buckets": whole(1),
-    "data.holdout": whole(1),
+    "data.holdout": either(number(0, 0.49, open_low=True), whole(1)),  # a share, or lines of a parallel corpus
     "data.dropout": number(0, 0.99),
     "optim.lr_factors": number(0, open_low=True),
     "optim.weight_decay": number(0),
@@ -125,6 +128,10 @@ def check(cfg: DictConfig) -> None:
             raise AtdError(f"{key}={value}: must be {allowed}")
     if cfg.trainer.accelerator == "cpu" and "16" in str(cfg.trainer.precision):
         raise AtdError(f"trainer.precision={cfg.trainer.precision}: emulated and very slow on a CPU; use 32-true")
+    if cfg.trainer.accelerator == "cpu" and cfg.trainer.devices == "auto":
+        raise AtdError("trainer.devices=auto: only GPUs can be counted; on CPUs give the number of processes")
+    if cfg.trainer.strategy == "fsdp" and cfg.optim.name not in ("adam", "sgd"):
+        raise AtdError(f"trainer=fsdp: optim={cfg.optim.name} cannot update shards; use adam or sgd, or trainer=ddp")
     if OmegaConf.select(cfg, "model.sparse") and cfg.optim.name != "adagrad":
         raise AtdError("model.sparse=true: needs optim=adagrad, which updates only the rows a step touches")
 
