@@ -138,9 +138,20 @@ class MultiplicativeLM(FactoredTensor, NextWordModel):
         return self.attributes.L
 
     def context(self, context_BN: Tensor) -> Tensor:
-        """W_fk r̂ before the gate (B×F): all of the model that does not depend on x."""
-        E_BNK = functional.embedding(context_BN, self.W_fv) @ self.W_fk
-        return predict(E_BNK, self.C) @ self.W_fk.T
+        """W_fk r̂ before the gate (B×F): all of the model that does not depend on x.
+
+        W_fk C⁽ⁱ⁾ W_fkᵀ is multiplied out when that takes less work than pushing every word through the three.
+        """
+        E_BNF = functional.embedding(context_BN, self.W_fv)
+        (B, N, F), K = E_BNF.shape, self.W_fk.shape[1]
+        folded, pushed = N * F * (B * F + K * (K + F)), B * K * (N * F + N * K + F)
+        if folded < pushed:
+            return E_BNF.flatten(1) @ self.folded_contexts()
+        return predict(E_BNF @ self.W_fk, self.C) @ self.W_fk.T
+
+    def folded_contexts(self) -> Tensor:
+        """The matrices W_fk C⁽ⁱ⁾ᵀ W_fkᵀ one below the other (NF×F): `W_fk r̂` from the rows of the context's words."""
+        return (self.W_fk @ self.C.transpose(1, 2) @ self.W_fk.T).flatten(0, 1)
 
     def hidden(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
         """f_BF (eq. 5). With no attribute the gate is left out: the unconditioned model."""

@@ -8,6 +8,7 @@ import torch
 
 from atd import AttributeTable, FactoredTensor, LogBilinearLM, MultiplicativeLM, TensorLM, UnsharedLM
 from atd.attributes import average_words
+from atd.lm import predict
 
 V, K, D, F, N, A, B = 11, 4, 3, 5, 3, 6, 7
 
@@ -162,3 +163,13 @@ def test_bias_starts_at_word_frequencies():
     model = LogBilinearLM(3, K, N)
     model.start_bias(torch.tensor([0, 1, 7]))
     torch.testing.assert_close(model.b.exp(), torch.tensor([0.1, 0.2, 0.8]) / 1.1, atol=1e-12, rtol=0)
+
+
+def test_folded_contexts_change_nothing():
+    """A batch large enough that the context matrices are multiplied out, and its rows one by one, which are not."""
+    torch.manual_seed(0)
+    model = MultiplicativeLM(V=30, K=6, D=4, F=5, N=3, A=2).double()
+    context = torch.randint(30, (64, 3))
+    rows = torch.cat([model.context(row[None]) for row in context])
+    torch.testing.assert_close(model.context(context), rows)
+    torch.testing.assert_close(rows, predict(model.unconditional()[context], model.C) @ model.W_fk.T)

@@ -6,7 +6,8 @@ import pytest
 import torch
 from torch.nn import functional
 
-from atd.softmax import CHUNK, Noise, exact_nll, sampled_nll
+from atd import softmax
+from atd.softmax import ROWS, Noise, exact_nll, sampled_nll
 
 
 def layer(B, H, V):
@@ -16,8 +17,9 @@ def layer(B, H, V):
 
 
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
-def test_chunked_loss_and_gradients_equal_the_naive(reduction):
-    (h, W, b), target = layer(2 * CHUNK + 37, 8, 50)
+def test_chunked_loss_and_gradients_equal_the_naive(reduction, monkeypatch):
+    monkeypatch.setattr(softmax, "LOGITS", 50 * ROWS)
+    (h, W, b), target = layer(2 * ROWS + 37, 8, 50)
     chunked = exact_nll(h, W, b, target, reduction)
     naive = functional.cross_entropy(functional.linear(h, W, b), target, reduction=reduction)
     torch.testing.assert_close(chunked, naive)
@@ -50,4 +52,36 @@ def test_the_target_among_the_noise_is_not_counted_twice():
     (h, W, b), _ = layer(4, 3, 2)
     target = torch.zeros(4, dtype=torch.long)
     loss = sampled_nll(h, W, b, target, Noise([1_000_000, 1], power=3.0), 50, torch.Generator().manual_seed(0))
-    assert float(loss) == pytest.approx(0.0, abs=1e-9)  # all noise equals the target: nothing to compete with
+    assert loss.item() == pytest.approx(0.0, abs=1e-9)  # all noise equals the target: nothing to compete with
+
+
+@pytest.mark.parametrize("reduction", ["mean", "none"])
+def test_sampled_loss_and_gradients_equal_the_formula(reduction):
+    (h, W, b), target = layer(40, 8, 30)
+    noise, samples = Noise(torch.arange(1, 31)), 25
+    ids, _ = noise.candidates(samples, torch.Generator().manual_seed(2))
+    drawn = noise.draw(samples, torch.Generator().manual_seed(2))
+    assert ids.tolist() == drawn.unique().tolist() and torch.isin(target, ids).any() and len(ids) < samples
+    correction = noise.log_q[drawn] + torch.tensor(samples).log()
+    logits = (functional.linear(h, W[drawn], b[drawn]) - correction).masked_fill(drawn == target[:, None], -torch.inf)
+    goal = functional.linear(h, W, b).gather(1, target[:, None])
+    plain = torch.cat([goal, logits], 1).logsumexp(1) - goal[:, 0]
+    plain = plain.mean() if reduction == "mean" else plain
+    ours = sampled_nll(h, W, b, target, noise, samples, torch.Generator().manual_seed(2), reduction)
+    torch.testing.assert_close(ours, plain, rtol=1e-6, atol=1e-6)  # the noise's log q is in single precision
+    weight = torch.rand_like(ours)
+    for a, c in zip(*(torch.autograd.grad((loss * weight).sum(), (h, W, b)) for loss in (ours, plain)), strict=True):
+        torch.testing.assert_close(a, c, rtol=1e-5, atol=1e-6)
+
+
+def test_a_rare_word_far_above_the_frequent_ones_does_not_overflow():
+    (h, W, b), target = layer(200, 8, 300)
+    h, W, b = (t.detach().float() for t in (h, W, b))
+    b[:100] += 40  # the frequent words, which set the shift
+    W[200] = 300 * h[7]  # and a word whose logit beats theirs by thousands
+    h, W, b = (t.requires_grad_() for t in (h, W, b))
+    ours = exact_nll(h, W, b, target)
+    naive = functional.cross_entropy(functional.linear(h, W, b), target)
+    torch.testing.assert_close(ours, naive, rtol=1e-5, atol=0)
+    for a, c in zip(*(torch.autograd.grad(loss, (h, W, b)) for loss in (ours, naive)), strict=True):
+        torch.testing.assert_close(a, c, rtol=1e-4, atol=1e-4)
