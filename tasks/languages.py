@@ -110,7 +110,8 @@ def explain(result: Result, data: Languages, cfg: DictConfig) -> None:
             + f"; {cfg.task.seeds} seeds. Each language has one vector.",
             f"family_accuracy: per cent of the {eligible} languages with a relative here whose nearest language, by "
             "correlation of vectors less their mean, is of their family; branch_accuracy the same for branches such as "
-            "Slavic. Seeds averaged: by the mean of the seeds' correlations. char-ngrams compares frequencies of character n-grams of the same text.",
+            "Slavic. Seeds averaged: by the mean of the seeds' correlations. char-ngrams compares frequencies of "
+            "character n-grams of the same text.",
         ],
     )
 
