@@ -76,6 +76,7 @@ def write_metrics(result: Result, out: Path, seconds: float) -> None:
         "task": result.task,
         "primary_metric": result.primary,
         "value": result.value,
+        "lower_is_better": result.lower_is_better,
         "seconds": round(seconds, 2),
         "rows": result.rows,
     }

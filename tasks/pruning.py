@@ -1,0 +1,57 @@
+"""End a trial of a sweep early when its validation curve is worse than the median of the trials before it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lightning.pytorch.callbacks import Callback
+
+from tasks.report import write_atomically
+from tasks.sweep import curve
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+
+def pruning(cfg: DictConfig, out: Path, name: str, monitor: str) -> list[Callback]:
+    """The callback for the model a sweep watches; nothing for any other fit."""
+    sweep = cfg.get("sweep")
+    if sweep is None or sweep.trial is None or sweep.watch != name:
+        return []
+    return [Pruning(out, monitor, sweep)]
+
+
+class Pruning(Callback):
+    """Compares with the finished trials of earlier batches only, so that the verdict does not depend on who is first.
+
+    The curve is kept in trial.json beside the run: a resumed trial goes on with it, and the sweep reads it.
+    """
+
+    def __init__(self, out: Path, monitor: str, sweep: DictConfig) -> None:
+        self.out, self.monitor, self.sweep = out, monitor, sweep
+        self.values = {int(k): v for k, v in curve(out)["values"].items()}
+
+    def on_validation_end(self, trainer, module) -> None:
+        import optuna
+
+        epoch = trainer.current_epoch
+        self.values[epoch] = float(trainer.callback_metrics[self.monitor])
+        pruned = trainer.strategy.broadcast(self.hopeless(epoch) if trainer.is_global_zero else False)
+        if trainer.is_global_zero:
+            write_atomically(self.out / "trial.json", json.dumps({"values": self.values, "pruned": pruned}))
+        if pruned:
+            raise optuna.TrialPruned(f"trial {self.sweep.trial} ended after epoch {epoch}")
+
+    def hopeless(self, epoch: int) -> bool:
+        import optuna
+
+        s = self.sweep
+        study = optuna.load_study(study_name="sweep", storage=f"sqlite:///{self.out.parent.absolute() / 'study.db'}")
+        earlier = optuna.create_study(direction=s.direction)
+        earlier.add_trials(study.trials[: s.trial - s.trial % s.parallel])
+        pruner = optuna.pruners.MedianPruner(n_startup_trials=s.grace, n_warmup_steps=s.warmup, n_min_trials=s.grace)
+        state = optuna.trial.TrialState.RUNNING
+        upto = {k: v for k, v in self.values.items() if k <= epoch}
+        return bool(pruner.prune(earlier, optuna.trial.create_trial(state=state, intermediate_values=upto)))
