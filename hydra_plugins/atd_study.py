@@ -16,6 +16,8 @@ class StudySweeper(Sweeper):
         )
 
     def sweep(self, arguments: list[str]) -> float:
+        from tasks.check import check
         from tasks.sweep import sweep
 
+        check(self.config)
         return sweep(self.config, arguments, self.launcher.launch)

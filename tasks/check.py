@@ -116,6 +116,13 @@ RULES: dict[str, Rule] = {
     "inference.iterations": whole(1),
     "inference.lr": number(0, open_low=True),
     "inference.epochs": whole(1),
+    "sweep.trials": whole(1),
+    "sweep.parallel": whole(1),
+    "sweep.startup": whole(1),
+    "sweep.seed": whole(0),
+    "sweep.grace": whole(1),
+    "sweep.warmup": whole(0),
+    "sweep.direction": one_of("minimize", "maximize"),
     "logger.mode": optional(one_of("online", "offline", "disabled")),
 }
 
@@ -143,6 +150,8 @@ def explain(error: Exception, config_dir: Path) -> str | None:
 
     if isinstance(error, MissingConfigException) and error.missing_cfg_file:
         group, _, choice = str(error.missing_cfg_file).rpartition("/")
+        if choice.startswith("submitit_"):
+            return "cluster=…: needs submitit; pip install -e '.[cluster]'"
         choices = sorted(p.stem for p in (config_dir / group).glob("*.yaml"))
         return f"{group}={choice}: no such choice; {group} is one of {', '.join(choices)}"
     cause = error.__cause__ if isinstance(error.__cause__, OmegaConfBaseException) else error

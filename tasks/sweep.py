@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from optuna.distributions import BaseDistribution
 
 Launch = Callable[[Sequence[Sequence[str]], int], Sequence["JobReturn"]]
-OPTUNA = "sweep=…: needs Optuna; pip install -e '.[sweep]'"
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,8 @@ class Plan:
 
 def sweep(config: DictConfig, arguments: list[str], launch: Launch) -> float:
     """Run the trials that are not done yet; returns the best value."""
+    if find_spec("optuna") is None:
+        raise AtdError("sweep=…: needs Optuna; pip install -e '.[sweep]'")
     folder = Path(config.hydra.sweep.dir).absolute()
     folder.mkdir(parents=True, exist_ok=True)
     plan = read_plan(arguments, OmegaConf.to_container(config.sweep.space))
@@ -88,10 +90,7 @@ def distribution(override: Override) -> BaseDistribution:
 
 def open_study(folder: Path, settings: DictConfig, plan: Plan) -> optuna.Study:
     """The study of this folder, new or as it was left."""
-    try:
-        import optuna
-    except ModuleNotFoundError:
-        raise AtdError(OPTUNA) from None
+    import optuna
     from optuna.distributions import distribution_to_json
 
     optuna.logging.set_verbosity(optuna.logging.WARNING)

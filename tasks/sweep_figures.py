@@ -27,7 +27,8 @@ def history(trials: Sequence[Trial], metric: str, lower: bool) -> Figure:
             ax.scatter(*zip(*points, strict=True), color=colour, marker=marker, label=state)
     done = [t for t in trials if t.state == "complete"]
     best = (np.minimum if lower else np.maximum).accumulate([t.value for t in done])
-    ax.step([t.number for t in done], best, where="post", color=COLOURS[1], label="best so far")
+    at = [*(t.number for t in done), trials[-1].number]
+    ax.step(at, [*best, best[-1]], where="post", color=COLOURS[1], label="best so far")
     ax.set_xlabel("trial")
     ax.set_ylabel(metric)
     ax.xaxis.get_major_locator().set_params(integer=True)

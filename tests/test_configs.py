@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 from tasks.check import check
 
 CONF = Path(__file__).parent.parent / "conf"
-GROUPS = ("task", "data", "model", "optim", "trainer", "logger", "inference", "experiment")
+GROUPS = ("task", "data", "model", "optim", "trainer", "logger", "inference", "sweep", "cluster", "experiment")
 CHOICES = [(group, path.stem) for group in GROUPS for path in sorted((CONF / group).glob("*.yaml"))]
 
 
