@@ -31,9 +31,13 @@ def main() -> int:
     import hydra
 
     from atd.errors import AtdError
+    from tasks import processes
     from tasks.check import explain
     from tasks.job import resume_arguments
 
+    if processes.rank() > 0:  # of torchrun or srun: needs no configuration, and no folder of its own
+        processes.serve()
+        return 0
     try:
         sys.argv[1:] = resume_arguments(sys.argv[1:])
         hydra.main(version_base="1.3", config_path="conf", config_name="config")(job)()

@@ -1,11 +1,14 @@
 """The attribute lookup table: one vector per attribute, `x = act(L[a])` (section 2.5 of the paper).
 
-B batch, A attributes, D attribute dim, M attributes per text (1, or several that add up).
+B batch, A attributes, D attribute dim, M attributes per text (1, or several that add up), W processes.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
 from torch.nn import functional
 
@@ -25,6 +28,7 @@ class AttributeTable(nn.Module):
             raise ValueError(f"activation is one of {', '.join(ACTIVATIONS)}, not {activation!r}")
         self.activation = activation
         self.sparse = sparse  # row-sparse gradients: a step costs the rows it touches, not A
+        self.most: int | None = None
         self.L = nn.Parameter(torch.empty(A, D))
         self.reset()
 
@@ -51,12 +55,50 @@ class AttributeTable(nn.Module):
         """Ids (B or B×M, integers) or ready vectors (B×D, floats) to x_BD."""
         if attribute.is_floating_point():
             return attribute
-        x = functional.embedding(attribute, self.L, sparse=self.sparse)
+        if self.most is None:
+            x = functional.embedding(attribute, self.L, sparse=self.sparse)
+        else:
+            x = SharedRows.apply(self.L, attribute, self.most, self.sparse)
         return self.act(x.sum(1) if attribute.dim() == 2 else x)
+
+    def share_rows(self, most: int | None) -> None:
+        """Among W processes exchange the gradient as the rows that were used, for at most `most` texts of each.
+
+        An all-reduce would move A·D numbers per step, this moves W·most·M·(D + 2) whatever A is. None = be alone.
+        """
+        self.most = most
 
     def vectors(self) -> Tensor:
         """Every attribute's x (A×D)."""
         return self.act(self.L)
+
+
+class SharedRows(torch.autograd.Function):
+    """`functional.embedding` whose gradient is the mean over processes: each gathers the (id, row) pairs of all.
+
+    Parts are filled up to equal length with zero rows for an id in use, since NCCL and Gloo gather equal parts only.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, L_AD: Tensor, ids: Tensor, most: int, sparse: bool) -> Tensor:
+        ctx.save_for_backward(ids)
+        ctx.shape, ctx.n, ctx.sparse = L_AD.shape, most * (ids[0].numel()), sparse
+        return functional.embedding(ids, L_AD)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None, None]:
+        (ids,) = ctx.saved_tensors
+        W, n, D = dist.get_world_size(), ctx.n, ctx.shape[1]
+        part_n, part_nD = ids.flatten(), gradients[0].reshape(-1, D) / W
+        missing = n - len(part_n)
+        part_n = torch.cat([part_n, part_n[:1].expand(missing)])
+        part_nD = torch.cat([part_nD, part_nD.new_zeros(missing, D)])
+        ids_Wn, rows_WnD = part_n.new_empty(W * n), part_nD.new_empty(W * n, D)
+        dist.all_gather_single(ids_Wn, part_n)
+        dist.all_gather_single(rows_WnD, part_nD)
+        if ctx.sparse:
+            return torch.sparse_coo_tensor(ids_Wn[None], rows_WnD, ctx.shape), None, None, None
+        return rows_WnD.new_zeros(ctx.shape).index_add_(0, ids_Wn, rows_WnD), None, None, None
 
 
 def average_words(vectors_VK: Tensor, tokens: Tensor, offsets: Tensor) -> Tensor:

@@ -116,6 +116,10 @@ class Corpus(LightningDataModule):
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._saved = state["train"]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the mapped arrays and the trainer: another process opens the cache itself, in `setup`."""
+        return {**self.__dict__, "encoded": {}, "trainer": None}
+
     def _open(self, rebuild: bool) -> EncodedCorpus:
         key = {
             "corpus": type(self).__name__,

@@ -7,6 +7,8 @@ on (seed, epoch) alone. Nothing depends on the number of processes:
   differ by at most one, so there is no small last batch.
 - rank r of W takes the r-th of W nearly equal parts of each batch. Every rank thus sees the same number of batches (DDP
   would wait for ever otherwise), at least one example in each, and over all ranks every example comes exactly once.
+- `weight` is what the rank's mean loss over the batch in use counts for, so that the mean over ranks is the mean over
+  the global batch also where the parts differ by one.
 - a checkpoint made on 4 ranks resumes exactly on 1 or 8, since the position is a count of global batches.
 
 Legend: B batch (of this rank), N context, M attributes of one document.
@@ -97,6 +99,7 @@ class WindowLoader(Position):
         self._schedule = self._interleave()
         self._check_ranks()
         self.epoch = self.position = self._start = 0
+        self.weight = 1.0
 
     def __len__(self) -> int:
         return len(self._schedule)
@@ -107,7 +110,9 @@ class WindowLoader(Position):
         for position in range(start, len(self)):
             g, k = self._schedule[position]
             self.position = position + 1  # a checkpoint made while this batch is in use counts it as done
-            yield self._batch(g, self._slice(g, k), orders[g])
+            part, size = self._slice(g, k)
+            self.weight = len(part) * self.world_size / size
+            yield self._batch(g, part, orders[g])
 
     @property
     def examples(self) -> int:
@@ -142,15 +147,15 @@ class WindowLoader(Position):
         """Examples in the smallest global batch of group g."""
         return self.batch_size if self.drop_last else self.parts[g].n // self.batches[g]
 
-    def _slice(self, g: int, k: int) -> np.ndarray:
-        """The example numbers, before shuffling, of this rank's part of batch k of group g."""
+    def _slice(self, g: int, k: int) -> tuple[np.ndarray, int]:
+        """The example numbers, before shuffling, of this rank's part of batch k of group g, and the batch's size."""
         if self.drop_last:
             low, high = k * self.batch_size, (k + 1) * self.batch_size
         else:
             n, m = self.parts[g].n, self.batches[g]
             low, high = int(k) * n // m, (int(k) + 1) * n // m
         m, r, w = high - low, self.rank, self.world_size
-        return np.arange(low + m * r // w, low + m * (r + 1) // w)
+        return np.arange(low + m * r // w, low + m * (r + 1) // w), m
 
     def _batch(self, g: int, i: np.ndarray, order: Permutation) -> tuple:
         token, start, document = self.parts[g].locate(order(i) if self.shuffle else i)

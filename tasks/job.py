@@ -15,6 +15,7 @@ from pathlib import Path
 from omegaconf import DictConfig, OmegaConf
 
 from atd.errors import AtdError
+from tasks import processes
 from tasks.check import check
 from tasks.report import number, write_atomically, write_metrics, write_report
 from tasks.result import Result
@@ -25,6 +26,11 @@ SHOWN = ("torch", "lightning", "torchmetrics", "hydra-core", "spacy", "scikit-le
 def run(cfg: DictConfig, out: Path) -> float:
     """Run the task in folder `out`; returns the primary metric, which a sweep optimises."""
     started = time.monotonic()
+    if processes.rank() > 0:
+        processes.serve()
+        return float("nan")
+    if int(os.environ.get("SLURM_RESTART_COUNT", 0)) and (out / "config.yaml").exists():
+        cfg.resume = str(out)  # requeued: the same job, in the same folder
     if cfg.resume:
         cfg = resumed(cfg, out)
     check(cfg)
@@ -34,19 +40,43 @@ def run(cfg: DictConfig, out: Path) -> float:
     if not cfg.resume:
         write_atomically(out / "config.yaml", facts["config"])
         write_atomically(out / "versions.json", json.dumps({**facts, "config": "config.yaml"}, indent=2) + "\n")
+    if processes.must_launch(cfg):
+        processes.launch(cfg, out)
+        return json.loads((out / "metrics.json").read_text())["value"]
+    return perform(cfg, out, facts, started)
+
+
+def perform(cfg: DictConfig, out: Path, facts: dict[str, str], started: float) -> float:
+    """The task itself and what it leaves."""
+    processes.connect()
     seed_everything(cfg)
     task = importlib.import_module(f"tasks.{cfg.task.name}")
     result: Result = task.run(cfg, out)
     seconds = time.monotonic() - started
-    if int(os.environ.get("LOCAL_RANK", 0)) == 0:
-        write_metrics(result, out, seconds)
-        report = write_report(result, out, seconds, facts)
-        if cfg.logger.name == "wandb":
-            from tasks.wandb_run import log_result
+    write_metrics(result, out, seconds)
+    report = write_report(result, out, seconds, facts)
+    if cfg.logger.name == "wandb":
+        from tasks.wandb_run import log_result
 
-            log_result(result, out)
-        show(result, report)
+        log_result(result, out)
+    show(result, report)
     return result.value
+
+
+def main(out: Path, resume: str) -> None:
+    """One of several processes of the job whose configuration lies in `out`."""
+    processes.end_with_parent()
+    if processes.rank() > 0:
+        return processes.serve()
+    cfg = OmegaConf.load(out / "config.yaml")
+    assert isinstance(cfg, DictConfig)
+    cfg.resume = resume or None
+    facts = json.loads((out / "versions.json").read_text()) | {"config": (out / "config.yaml").read_text()}
+    try:
+        perform(cfg, out, facts, time.monotonic())
+    except AtdError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
 
 
 def resumed(cfg: DictConfig, out: Path) -> DictConfig:
@@ -93,7 +123,7 @@ def revision() -> str:
         command = ["git", "-C", str(here), "describe", "--always", "--dirty"]
         return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
     except (OSError, subprocess.SubprocessError):
-        return "unknown"
+        return os.environ.get("ATD_REVISION", "unknown")  # an image has no git
 
 
 def seed_everything(cfg: DictConfig) -> None:
@@ -136,3 +166,7 @@ def resume_arguments(arguments: list[str]) -> list[str]:
     if others:
         raise AtdError(f"resume={folder}: continues a run as it was, so {others[0]} cannot be set with it")
     return [*arguments, f"hydra.run.dir={json.dumps(folder)}", "hydra.output_subdir=null"]
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

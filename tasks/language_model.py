@@ -88,27 +88,60 @@ class LanguageModel(lightning.LightningModule):
         self.noise = torch.nn.ModuleList(Noise(v.counts) for v in vocabularies)
         self.perplexity = Perplexity()
 
-    def on_train_batch_start(self, batch, batch_idx: int) -> None:
-        # Noise words and dropout are a function of seed and step alone: a resumed run draws the same ones.
-        torch.manual_seed((self.seed * 1_000_003 + self.global_step) * 1024 + self.global_rank)
+    def setup(self, stage: str) -> None:
+        """A table longer than the batch is kept from DDP and FSDP: processes exchange only the rows in use."""
+        table, W = getattr(self.model, "attributes", None), self.trainer.world_size
+        size = getattr(self.trainer.datamodule, "batch_size", None)
+        self._ddp_params_and_buffers_to_ignore: list[str] = []
+        if W > 1 and size and table is not None and table.L.requires_grad and (table.sparse or len(table.L) > size):
+            table.share_rows(-(-size // W))
+            self._ddp_params_and_buffers_to_ignore.append("model.attributes.L")
+
+    def teardown(self, stage: str) -> None:
+        if (table := getattr(self.model, "attributes", None)) is not None:
+            table.share_rows(None)
+
+    def configure_model(self) -> None:
+        """Shard the model when the trainer says so; called on every process before the optimiser is made."""
+        if self.device_mesh is not None:
+            from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
+
+            table = getattr(self.model, "attributes", None)
+            apart = {table.L} if table is not None and table.most else set()
+            fully_shard(self.model, mesh=self.device_mesh["data_parallel"], ignored_params=apart)
+            for name in ("nll", "sampled_nll"):
+                register_fsdp_forward_method(self.model, name)
+
+    def draws(self, batch_idx: int) -> torch.Generator:
+        """Noise words and dropout are a function of seed and step alone: a resumed run draws the same ones.
+
+        All processes draw the same noise words, those that one process would, and each its own dropout.
+        """
+        accumulate = self.trainer.accumulate_grad_batches
+        step = self.global_step * accumulate + batch_idx % accumulate
+        seed = (self.seed * 1_000_003 + step) * 1024
+        torch.manual_seed(seed + self.global_rank)
+        return torch.Generator().manual_seed(seed)
 
     def training_step(self, batch, batch_idx: int) -> torch.Tensor:
         context, target, attribute, *rest = batch
         language = int(rest[0]) if rest else 0
+        draws = self.draws(batch_idx)
         if self.optim.samples:
             loss = self.model.sampled_nll(
                 context,
                 target,
                 self.noise[language],
                 self.optim.samples,
-                torch.default_generator,
+                draws,
                 attribute,
                 language,
             )
         else:
             loss = self.model.nll(context, target, attribute, language)
+        loss = loss * getattr(self.trainer.train_dataloader, "weight", 1.0)
         if self.global_step % self.trainer.log_every_n_steps == 0:
-            self.log("train/loss", loss)
+            self.log("train/loss", loss, sync_dist=True)
         return loss
 
     def validation_step(self, batch, batch_idx: int) -> None:
@@ -123,8 +156,7 @@ class LanguageModel(lightning.LightningModule):
 
     def configure_optimizers(self):
         o = self.optim
-        own = None if o.lr_attributes == 1 else o.lr * o.lr_attributes
-        groups = parameter_groups(self.model, o.decay_words, o.decay_contexts, own)
+        groups = parameter_groups(self.model, o.decay_words, o.decay_contexts, o.lr * o.lr_attributes)
         if o.name == "sgd":
             optimiser: torch.optim.Optimizer = PaperSGD(groups, lr=o.lr, momentum=o.p_i)
             schedule: torch.optim.lr_scheduler.LRScheduler = PaperSchedule(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import logging
 import sys
@@ -15,6 +16,9 @@ import torch
 from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
 
 from atd.errors import AtdError
+from tasks import processes
+from tasks.preemption import Preemption
+from tasks.pruning import pruning
 from tasks.report import write_atomically
 
 if TYPE_CHECKING:
@@ -66,6 +70,28 @@ def fit(
     if cfg.resume and finished.exists():
         load_weights(module, folder / "best.ckpt")
         return json.loads(finished.read_text())
+    data.trainer = None  # the one before, if any: not for other processes
+    trained = copy.deepcopy(module) if cfg.trainer.strategy == "fsdp" else module  # FSDP leaves pieces of the weights
+    curve = processes.together(train, trained, data, cfg, folder, name, monitor, mode, callbacks)
+    data.trainer = None  # from here on the loaders serve this process alone
+    write_atomically(finished, json.dumps(curve, indent=1))
+    load_weights(module, folder / "best.ckpt")
+    return curve
+
+
+def train(
+    module: lightning.LightningModule,
+    data: lightning.LightningDataModule,
+    cfg: DictConfig,
+    folder: Path,
+    name: str,
+    monitor: str,
+    mode: str,
+    callbacks: tuple[Callback, ...],
+) -> list[dict[str, float]]:
+    """Train on this process, alone or as one of several; checkpoints go to `folder`."""
+    if cfg.trainer.threads:
+        torch.set_num_threads(cfg.trainer.threads)
     history = History(name)
     best = ModelCheckpoint(
         folder, filename="best", monitor=monitor, mode=mode, enable_version_counter=False, save_on_train_epoch_end=False
@@ -74,24 +100,24 @@ def fit(
     last = ModelCheckpoint(folder, filename="last", every_n_train_steps=steps, enable_version_counter=False)
     stopping = EarlyStopping(monitor, mode=mode, patience=cfg.trainer.patience)
     bar = [RichProgressBar()] if sys.stderr.isatty() else []
-    trainer = build_trainer(cfg, out, name, [history, stopping, best, last, *bar, *callbacks])
+    out = folder.parent.parent
+    interrupts = [*pruning(cfg, out, name, monitor), Preemption(folder)]
+    trainer = build_trainer(cfg, out, name, [history, stopping, best, last, *bar, *interrupts, *callbacks])
     resumable = folder / "last.ckpt"
     trainer.fit(
         module, data, ckpt_path=resumable if cfg.resume and resumable.exists() else None, weights_only=True
     )
-    if trainer.is_global_zero:
-        write_atomically(finished, json.dumps(history.epochs, indent=1))
-    load_weights(module, folder / "best.ckpt")
     return history.epochs
 
 
 def build_trainer(cfg: DictConfig, out: Path, name: str, callbacks: list[Callback]) -> lightning.Trainer:
     quieten()
-    t = cfg.trainer
+    t, n = cfg.trainer, processes.world_size()
     return lightning.Trainer(
         accelerator=t.accelerator,
-        devices=t.devices,
-        strategy=t.strategy,
+        devices=n // t.num_nodes,
+        num_nodes=t.num_nodes,
+        strategy=build_strategy(t.strategy, n),
         precision=t.precision,
         max_epochs=t.max_epochs,
         accumulate_grad_batches=t.accumulate,
@@ -103,7 +129,19 @@ def build_trainer(cfg: DictConfig, out: Path, name: str, callbacks: list[Callbac
         use_distributed_sampler=False,  # our loaders divide themselves
         num_sanity_val_steps=0,  # would move the loader and the metric before a resumed epoch
         log_every_n_steps=20,
+        inference_mode=t.strategy != "fsdp",  # shards cannot be gathered into inference tensors
     )
+
+
+def build_strategy(name: str, n: int):
+    """conf/trainer's strategy for n processes; with fsdp the module's `configure_model` says what is sharded."""
+    from lightning.pytorch.strategies import DDPStrategy, ModelParallelStrategy
+
+    if n == 1:
+        return "auto"
+    if name == "fsdp":
+        return ModelParallelStrategy(data_parallel_size=n, tensor_parallel_size=1, save_distributed_checkpoint=False)
+    return DDPStrategy(broadcast_buffers=False, gradient_as_bucket_view=True)  # our buffers are constants
 
 
 def build_logger(cfg: DictConfig, out: Path, name: str):
@@ -118,6 +156,8 @@ def build_logger(cfg: DictConfig, out: Path, name: str):
             return loggers.TensorBoardLogger(out, name="tensorboard", version=name)
         except ModuleNotFoundError:
             raise AtdError("logger=tensorboard: needs the package; pip install -e '.[tensorboard]'") from None
+    if kind == "wandb" and processes.rank() > 0:
+        return loggers.logger.DummyLogger()  # the job has one run
     if kind == "wandb":
         from tasks.wandb_run import wandb_logger
 
