@@ -2,8 +2,8 @@
 
 B batch, H hidden, V vocabulary, S candidates (all words, or the noise words shared by the batch), P columns.
 
-−log P(target) = log Z − goal with Z = exp(goal) + Σ_{s ≠ target} exp(h·w_s + b_s). Nothing but the products costs much:
-the bias and a shift against overflow are two more columns of the first product, the sum Z is a column of the second,
+−log P(target) = log Z with Z = 1 + Σ_{s ≠ target} exp(h·w_s + b_s − goal), goal the target's logit. Nothing but the
+products costs much: the bias and −goal are two more columns of the first product, the sum Z is a column of the second,
 and 1/Z scales the rows of h in the third. What is left per logit is one exp, in place, in a chunk that stays in cache.
 """
 
@@ -17,7 +17,6 @@ from torch.nn import functional
 
 LOGITS = 5 * 2**20  # alive at once: 20 MB stay in cache and are not given back to the system between steps
 ROWS = 128  # of the batch in a chunk, at least, and a multiple of: fewer make slow products
-FREQUENT = 64  # words whose logits stand for the largest one
 HUGE = 1e30  # a sum of exponentials near the end of single precision
 
 
@@ -46,8 +45,10 @@ class Noise(nn.Module):
         self.register_buffer("cumulative", q.cumsum(0), persistent=False)
 
     def draw(self, samples: int, generator: torch.Generator) -> Tensor:
-        """`samples` word ids with replacement, by inverting the cumulative distribution."""
+        """`samples` word ids, by inverting the cumulative distribution at one random place in each of so many equal
+        parts of it: a word comes about samples·q times, not by chance more or less, so the estimate varies less."""
         u = torch.rand(samples, dtype=torch.float64, generator=generator, device=generator.device)
+        u = (u + torch.arange(samples, device=u.device)) / samples
         ids = torch.searchsorted(self.cumulative, u.to(self.cumulative.device))
         return ids.clamp(max=len(self.cumulative) - 1)
 
@@ -98,66 +99,87 @@ class _SoftmaxNLL(torch.autograd.Function):
 
     @staticmethod
     def forward(ctx, h, W, b, own, own_b, column, weight):
-        ctx.weight = weight
+        ctx.weight, words = weight, Candidates(W, b)
         if weight is None:
             ctx.save_for_backward(h, W, b, own, own_b, column)
-            return softmax_pass(h, W, b, own, own_b, column)[0]
-        weight_B = h.new_full((len(h),), weight) if any(ctx.needs_input_grad) else None
-        nll_B, gradients = softmax_pass(h, W, b, own, own_b, column, weight_B)
+            return softmax_pass(h, words, own, own_b, column)[0]
+        if not any(ctx.needs_input_grad):
+            return softmax_pass(h, words, own, own_b, column)[0].sum() * weight
+        nll_B, *gradients = _gradients(h, words, own, own_b, column, h.new_full((len(h),), weight))
         ctx.save_for_backward(*gradients)
         return nll_B.sum() * weight
 
     @staticmethod
     def backward(ctx, gradient):
         if ctx.weight is None:
-            _, parts = softmax_pass(*ctx.saved_tensors, gradient)
+            h, W, b, *rest = ctx.saved_tensors
+            _, *parts = _gradients(h, Candidates(W, b), *rest, gradient)
         else:
             parts = [part if gradient == 1 else part * gradient for part in ctx.saved_tensors]
         return *parts, None, None
 
 
+def _gradients(h_BH: Tensor, words: Candidates, own_BH: Tensor, own_B: Tensor, column_B: Tensor, weight_B: Tensor):
+    """−log P and the gradients in h, W, b, own rows and own biases."""
+    dW_SP = torch.zeros_like(words.W_SP)
+    nll_B, dh_BH, miss_B = softmax_pass(h_BH, words, own_BH, own_B, column_B, weight_B, dW_SP)
+    return nll_B, dh_BH, dW_SP[:, : words.H], dW_SP[:, words.H], h_BH * -miss_B[:, None], -miss_B
+
+
+class Candidates:
+    """S words as one table of P columns, [W, b, 1, 0 …]: bias, shift and sum become part of the products.
+
+    P is a whole number of eights: with 102 columns the products are a third slower than with 104.
+    """
+
+    def __init__(self, W_SH: Tensor, b_S: Tensor):
+        self.H = W_SH.shape[1]
+        self.W_SP = W_SH.new_zeros(len(b_S), -(-(self.H + 2) // 8) * 8)
+        self.W_SP[:, : self.H], self.W_SP[:, self.H], self.W_SP[:, self.H + 1] = W_SH, b_S, 1
+
+    def rows(self) -> int:
+        """Rows of the batch whose logits exist at once."""
+        return max(LOGITS // len(self.W_SP) // ROWS, 1) * ROWS
+
+
 def softmax_pass(
     h_BH: Tensor,
-    W_SH: Tensor,
-    b_S: Tensor,
+    words: Candidates,
     own_BH: Tensor,
     own_B: Tensor,
     column_B: Tensor,
     weight_B: Tensor | None = None,
-) -> tuple[Tensor, list[Tensor]]:
-    """−log P (B) and, with weights, the gradients of Σ weight·(−log P) in h, W, b, own rows and own biases."""
-    (B, H), S = h_BH.shape, len(b_S)
+    dW_SP: Tensor | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """−log P (B) and, with weights, the gradient of Σ weight·(−log P) in h (B×H) and, but for the sign, in the targets'
+    biases (B); the gradient in the candidates' table is added to `dW_SP`.
+
+    Logits are counted from the target's own, so that Z = 1 + others.
+    """
+    (B, H), rows = h_BH.shape, words.rows()
     goal_B = (h_BH * own_BH).sum(1) + own_B
-    frequent = b_S.topk(min(FREQUENT, S)).indices
-    shift_B = torch.maximum(torch.addmm(b_S[frequent], h_BH, W_SH[frequent].T).amax(1), goal_B)
-    P = -(-(H + 2) // 8) * 8  # whole vectors of eight: 102 columns are a third slower than 104
-    W_SP, h_BP = W_SH.new_zeros(S, P), h_BH.new_zeros(B, P)
-    W_SP[:, :H], W_SP[:, H], W_SP[:, H + 1] = W_SH, b_S, 1
-    h_BP[:, :H], h_BP[:, H], h_BP[:, H + 1] = h_BH, 1, -shift_B
-    rows = min(max(LOGITS // S // ROWS, 1) * ROWS, max(B, 1))
-    buffer = h_BH.new_empty(rows, S)
-    nll_B = torch.empty_like(goal_B)
-    dh_BH, dW_SP, miss_B = torch.empty_like(h_BH), torch.zeros_like(W_SP), torch.empty_like(goal_B)
+    h_BP = h_BH.new_zeros(B, words.W_SP.shape[1])
+    h_BP[:, :H], h_BP[:, H], h_BP[:, H + 1] = h_BH, 1, -goal_B
+    buffer = h_BH.new_empty(min(rows, B), len(words.W_SP))
+    nll_B, miss_B, dh_BH = torch.empty_like(goal_B), torch.empty_like(goal_B), torch.empty_like(h_BH)
     for i in range(0, B, rows):
         at = slice(i, i + rows)
         out, column = buffer[: min(rows, B - i)], column_B[at, None]
-        mass = _exponentials(h_BP[at], W_SP, column, out)
-        if not (mass[:, H + 1] < HUGE).all():  # some logit is far above the frequent words': shift by the largest
-            rise = torch.mm(h_BP[at], W_SP.T, out=out).amax(1).clamp(min=0)
-            shift_B[at] += rise
+        mass, rise = _exponentials(h_BP[at], words.W_SP, column, out), torch.zeros_like(goal_B[at])
+        if not (mass[:, H + 1] < HUGE).all():  # a word is exp(70) times likelier: count from the likeliest
+            rise = torch.mm(h_BP[at], words.W_SP.T, out=out).amax(1).clamp(min=0)
             h_BP[at, H + 1] -= rise
-            mass = _exponentials(h_BP[at], W_SP, column, out)
+            mass = _exponentials(h_BP[at], words.W_SP, column, out)
         others = mass[:, H + 1]
-        Z = others + (goal_B[at] - shift_B[at]).exp()
-        nll_B[at] = Z.log() + shift_B[at] - goal_B[at]
+        Z = others + (-rise).exp()
+        nll_B[at] = Z.log() + rise
         if weight_B is None:
             continue
         scale, miss_B[at] = (weight_B[at] / Z)[:, None], weight_B[at] * others / Z
         dh_BH[at] = torch.addcmul(mass[:, :H] * scale, miss_B[at, None], own_BH[at], value=-1)
-        dW_SP.addmm_(out.T, h_BP[at] * scale)
-    if weight_B is None:
-        return nll_B, []
-    return nll_B, [dh_BH, dW_SP[:, :H], dW_SP[:, H], h_BH * -miss_B[:, None], -miss_B]
+        if dW_SP is not None:
+            dW_SP.addmm_(out.T, h_BP[at] * scale)
+    return nll_B, dh_BH, miss_B
 
 
 def _exponentials(h_BP: Tensor, W_SP: Tensor, column_B1: Tensor, out_BS: Tensor) -> Tensor:

@@ -123,6 +123,8 @@ RULES: dict[str, Rule] = {
     "sweep.grace": whole(1),
     "sweep.warmup": whole(0),
     "sweep.direction": one_of("minimize", "maximize"),
+    "benchmark.quick": one_of(True, False),
+    "benchmark.rounds": whole(1),
     "logger.mode": optional(one_of("online", "offline", "disabled")),
 }
 

@@ -1,0 +1,48 @@
+"""A thousand authors from tf-idf, one fold: against scikit-learn's `SGDClassifier` with two jobs."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from atd.softmax_classifier import SoftmaxClassifier
+from tasks.benchmarks import synthetic
+from tasks.benchmarks.measure import Bench, alternate, faster
+from tasks.tfidf import TfIdf, count_table
+
+V, WORDS = 30_000, 200
+SETTINGS = {"epochs": 4, "batch_size": 256, "lr": 40.0, "damping": 0.012, "margin": 20.0}  # as in conf/task/authorship
+
+
+def against_sklearn(bench: Bench) -> dict[str, dict[str, float]]:
+    """Posts of the corpus's shape, a tenth of them held out. Both learn the same features."""
+    from sklearn.linear_model import SGDClassifier
+
+    authors = bench.size(1000, 100)
+    posts, author = posts_by(authors, 20 * authors)
+    held = np.arange(len(author)) % 10 == 0
+    tfidf = TfIdf(min_df=2).fit(posts[~held])
+    train, test = tfidf.transform(posts[~held]), tfidf.transform(posts[held])
+    fitted: dict = {}
+
+    def ours() -> None:
+        fitted["ours"] = SoftmaxClassifier(**SETTINGS).fit(train, author[~held])
+
+    def rival() -> None:
+        fitted["rival"] = SGDClassifier(n_jobs=2).fit(train, author[~held])
+
+    seconds = alternate({"ours": ours, "rival": rival}, min(bench.rounds, 3 if bench.quick else 2))
+    accuracy = {name: 100 * float(model.score(test, author[held])) for name, model in fitted.items()}
+    more = {"accuracy": accuracy["ours"], "rival_accuracy": accuracy["rival"]}
+    return {"classifier_vs_sklearn": faster(seconds, 5, ok=accuracy["ours"] >= accuracy["rival"], **more)}
+
+
+def posts_by(authors: int, n: int):
+    """Word counts of n posts (CSR) and their authors, who each have some hundred pet words."""
+    flat, offsets, author = synthetic.texts(n, WORDS, V, 20, seed=3)
+    random = np.random.default_rng(4)
+    author = (author + 20 * random.integers(0, authors // 20, n)) % authors
+    pets = np.random.default_rng(5).integers(200, V, (authors, 100))
+    own = np.repeat(author, np.diff(offsets))
+    chosen = random.random(len(flat)) < 0.04
+    flat[chosen] = pets[own[chosen], random.integers(0, 100, chosen.sum())]
+    return count_table(flat, offsets, V), author

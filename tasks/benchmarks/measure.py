@@ -1,0 +1,86 @@
+"""How things are timed: in turns, after a warm-up, and compared round by round.
+
+A machine that slows down for a second slows both sides of a round; the ratio of a round survives it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+SHORTEST = 0.05  # seconds that one timing lasts at least; shorter calls are repeated within it
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What every measurement is told. `rounds` alternations; `quick` asks for smaller problems."""
+
+    cfg: DictConfig
+    rounds: int
+    quick: bool
+    device: torch.device
+
+    def size(self, full: int, quick: int) -> int:
+        return quick if self.quick else full
+
+
+def alternate(functions: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, np.ndarray]:
+    """Seconds per call of each function in each round, A B C A B C …, after one unmeasured call each."""
+    calls = {}
+    for name, function in functions.items():
+        function()
+        calls[name] = max(1, min(1000, math.ceil(SHORTEST / max(timed(function), 1e-9))))
+    seconds: dict[str, list[float]] = {name: [] for name in functions}
+    for _ in range(rounds):
+        for name, function in functions.items():
+            seconds[name].append(timed(function, calls[name]))
+    return {name: np.array(values) for name, values in seconds.items()}
+
+
+def timed(function: Callable[[], object], calls: int = 1) -> float:
+    synchronise()
+    start = time.perf_counter()
+    for _ in range(calls):
+        function()
+    synchronise()
+    return (time.perf_counter() - start) / calls
+
+
+def synchronise() -> None:
+    if torch.cuda.is_available():
+        torch.cuda.synchronize()
+
+
+def row(
+    ratios: Sequence[float] | np.ndarray, target: float, *, at_most: bool = False, ok: bool = True, **more: float
+) -> dict[str, float]:
+    """The median ratio with its 10th and 90th percentile; `ok` adds a condition besides the target."""
+    low, middle, high = (float(q) for q in np.percentile(ratios, (10, 50, 90)))
+    met = ok and (middle <= target if at_most else middle >= target)
+    return {"ratio": middle, "ratio_low": low, "ratio_high": high, "target": target, "ok": bool(met), **more}
+
+
+def faster(seconds: Mapping[str, np.ndarray], target: float, **more) -> dict[str, float]:
+    """How many times faster "ours" is than "rival"."""
+    return row(seconds["rival"] / seconds["ours"], target, **_medians(seconds), **more)
+
+
+def slower(seconds: Mapping[str, np.ndarray], target: float, **more) -> dict[str, float]:
+    """How many times as long "ours" takes as "rival": at most `target`."""
+    return row(seconds["ours"] / seconds["rival"], target, at_most=True, **_medians(seconds), **more)
+
+
+def _medians(seconds: Mapping[str, np.ndarray]) -> dict[str, float]:
+    return {
+        "seconds": float(np.median(seconds["ours"])),
+        "rival_seconds": float(np.median(seconds["rival"])),
+    }

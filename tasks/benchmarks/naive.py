@@ -1,0 +1,79 @@
+"""What one would write without a second thought, and what our speed is compared with. Plain PyTorch, nothing clumsy.
+
+B batch, N context size, K word dim, D attribute dim, F factors, V vocabulary, A attributes, T words of a sentence.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+from torch.nn.utils.rnn import pad_sequence
+
+from atd.lm import NextWordModel
+from atd.vocabulary import BOS_ID
+
+
+class NaiveLM(nn.Module):
+    """The multiplicative model as a module of embeddings and linear layers, with full logits."""
+
+    def __init__(self, V: int, K: int, D: int, F: int, N: int, A: int):
+        super().__init__()
+        self.words, self.attributes = nn.Embedding(V, F), nn.Embedding(A, D)
+        self.factors, self.gate = nn.Linear(K, F, bias=False), nn.Linear(D, F, bias=False)
+        self.contexts = nn.Linear(N * K, K, bias=False)
+        self.bias = nn.Parameter(torch.zeros(V))
+
+    def forward(self, context_BN: Tensor, attribute_B: Tensor) -> Tensor:
+        r_BK = self.contexts((self.words(context_BN) @ self.factors.weight).flatten(1))
+        f_BF = self.factors(r_BK) * self.gate(self.attributes(attribute_B).relu())
+        return functional.linear(f_BF, self.words.weight, self.bias)
+
+
+def train_step(model: nn.Module, optimiser: torch.optim.Optimizer, batch: tuple[Tensor, ...]) -> None:
+    context, target, attribute = batch
+    optimiser.zero_grad()
+    functional.cross_entropy(model(context, attribute), target).backward()
+    optimiser.step()
+
+
+def sample_one_by_one(model: NextWordModel, x_BD: Tensor, length: int, generator: torch.Generator) -> Tensor:
+    """One text after the other, one word after the other: softmax over the vocabulary, a draw, append."""
+    N, texts = model.C.shape[0], []
+    with torch.no_grad():
+        for x_D in x_BD:
+            text = [BOS_ID] * N
+            for _ in range(length):
+                logits_1V = model.logits(torch.tensor([text[-N:]]), x_D[None])
+                text.append(int(torch.multinomial(logits_1V.softmax(1), 1, generator=generator)))
+            texts.append(text[N:])
+    return torch.tensor(texts)
+
+
+class PaddedRanking(nn.Module):
+    """Sentence vectors from padded batches: `nn.Embedding` with a padding word, summed over the words."""
+
+    def __init__(self, sizes: tuple[int, int], K: int, D: int, F: int):
+        super().__init__()
+        self.words = nn.ModuleList(nn.Embedding(V + 1, F, padding_idx=V) for V in sizes)
+        self.languages = nn.Embedding(2, D)
+        self.gate, self.factors = nn.Linear(D, F, bias=False), nn.Linear(F, K, bias=False)
+
+    def forward(self, sentences: list[Tensor], language: int) -> Tensor:
+        table = self.words[language]
+        padded_BT = pad_sequence(sentences, batch_first=True, padding_value=table.padding_idx)
+        gate_F = self.gate(self.languages.weight[language].relu())
+        return functional.normalize(self.factors(table(padded_BT).sum(1) * gate_F), dim=1)
+
+
+def ranking_step(
+    model: PaddedRanking, optimiser: torch.optim.Optimizer, source: list[Tensor], target: list[Tensor], n: int = 5
+) -> None:
+    """The paper's hinge against n other sentences of the batch."""
+    a_BK, b_BK = model(source, 0), model(target, 1)
+    near_B = (a_BK - b_BK).square().sum(1)
+    wrong = [b_BK.roll(int(k), 0) for k in torch.randint(1, len(b_BK), (n,))]
+    loss = sum((1 + near_B - (a_BK - c_BK).square().sum(1)).clamp(min=0) for c_BK in wrong).mean()
+    optimiser.zero_grad()
+    loss.backward()
+    optimiser.step()
