@@ -36,11 +36,19 @@ class Preemption(Callback):
         self.noted = signum
 
     def on_train_batch_end(self, trainer, module, outputs, batch, batch_idx: int) -> None:
-        if self.noted is None or (batch_idx + 1) % trainer.accumulate_grad_batches:
-            return
+        if self.noted is not None and (batch_idx + 1) % trainer.accumulate_grad_batches == 0:
+            trainer.save_checkpoint(self.folder / "last.ckpt")
+            name = signal.Signals(self.noted).name
+            print(f"{name}: saved step {trainer.global_step} to {self.folder}", flush=True)
+            self.pass_on()
+
+    def on_train_end(self, trainer, module) -> None:
+        if self.noted is not None:
+            self.pass_on()  # Lightning puts the handlers back when a fit ends, however it does
+
+    def pass_on(self) -> None:
+        """What would have happened at once."""
         signum, self.noted = self.noted, None
-        trainer.save_checkpoint(self.folder / "last.ckpt")
-        print(f"{signal.Signals(signum).name}: saved step {trainer.global_step} to {self.folder}", flush=True)
         if signum == signal.SIGUSR1:  # of schedulers that warn with it: the same as submitit's own
             signum = signal.SIGUSR2
         then = self.before[signum]
@@ -49,8 +57,3 @@ class Preemption(Callback):
         elif then == signal.SIG_DFL:
             signal.signal(signum, signal.SIG_DFL)
             signal.raise_signal(signum)
-
-    def on_train_end(self, trainer, module) -> None:
-        for signum, handler in self.before.items():
-            signal.signal(signum, handler)
-        self.before = {}

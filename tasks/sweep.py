@@ -52,6 +52,8 @@ def sweep(config: DictConfig, arguments: list[str], launch: Launch) -> float:
         raise AtdError(
             f"{folder}: another process runs this sweep; sweep.parallel=… with cluster=… runs trials side by side"
         ) from None
+    if not any(t.state.name == "COMPLETE" for t in study.trials):
+        raise AtdError(f"{folder}: no trial gave a number; its messages are above")
     return study.best_value
 
 
@@ -100,14 +102,14 @@ def open_study(folder: Path, settings: DictConfig, plan: Plan) -> optuna.Study:
         direction=settings.direction,
         load_if_exists=True,
     )
-    own = ("sweep.trials=", "sweep.parallel=", "cluster=")  # may change when a search goes on
     made_by = {
-        "fixed": [line for line in plan.fixed if not line.startswith(own)],
+        "fixed": [line for line in plan.fixed if not line.startswith(("sweep", "cluster", "hydra"))],
         "space": {key: distribution_to_json(d) for key, d in plan.space.items()},
-        "settings": [settings.metric, settings.seed, settings.startup, settings.watch, settings.grace, settings.warmup],
+        "rules": [settings.direction, settings.seed, settings.startup, settings.watch, settings.grace, settings.warmup],
+        "metric": settings.metric,
     }
-    known = study.user_attrs.setdefault("made_by", made_by)
-    if known != json.loads(json.dumps(made_by)):
+    known = study.user_attrs.get("made_by", made_by)
+    if known != (made_by if study.trials else {**made_by, "metric": known["metric"]}):
         raise AtdError(f"{folder}: holds a sweep with other settings; give this one a name: sweep.name=…")
     study.set_user_attr("made_by", made_by)
     return study

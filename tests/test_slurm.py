@@ -128,20 +128,28 @@ def table(tmp_path_factory) -> list[str]:
     return ["data=table", f"data.path={path}", "data.text=text", "data.attributes=[place]", "data.min_count=1"]
 
 
+def reason(job: str, environment: dict[str, str]) -> str:
+    """Why a job waits. Slurm keeps a requeued one for two minutes, in case its node is broken: BeginTime."""
+    command = ["squeue", "--noheader", "--format=%r", f"--jobs={job}"]
+    return subprocess.run(command, env=environment, capture_output=True, text=True).stdout
+
+
 def test_a_multirun_of_four_jobs_of_which_two_are_preempted(slurm, table, tmp_path):
     """Jobs 0 and 1 are the same, and 2 and 3; 1 is told to go (SIGUSR2), 3 is requeued by the cluster."""
     out = tmp_path / "multirun"
     command = [sys.executable, "run.py", "-m", "cluster=slurm", f"hydra.sweep.dir={out}", "seed=1,1,2,2"]
     with (tmp_path / "run.log").open("w") as log:
         run = subprocess.Popen([*command, *table, *TINY, *JOB], cwd=ROOT, env=slurm, stdout=log, stderr=log)
+    orders = {1: ["scancel", "--signal=USR2"], 3: ["scontrol", "requeue"]}
     try:
-        for n in (1, 3):
+        for n, order in orders.items():
             training = out / str(n) / "checkpoints" / "atd" / "last.ckpt"
             wait_for(f"job {n} to train", training.exists, 300, tmp_path)
             job = next((out / ".submitit").glob(f"*_{n}")).name
-            order = ["scancel", "--signal=USR2", job] if n == 1 else ["scontrol", "requeue", job]
-            subprocess.run(order, env=slurm, check=True)
+            subprocess.Popen([*order, job], env=slurm)  # scancel may wait long for the answer of a job that left
+            wait_for(f"job {n} to be requeued", lambda job=job: "BeginTime" in reason(job, slurm), 60, tmp_path)
             assert not (out / str(n) / "metrics.json").exists(), "the job ended before it could be interrupted"
+            subprocess.run(["scontrol", "update", f"JobId={job}", "StartTime=now"], env=slurm, check=True)
         wait_for("the multirun to end", lambda: run.poll() is not None, 400, tmp_path)
     finally:
         run.kill()

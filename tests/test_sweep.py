@@ -53,8 +53,8 @@ def test_nothing_to_search_is_one_line():
 
 @pytest.mark.parametrize("preset", sorted(p.stem for p in (ROOT / "conf/sweep").glob("*.yaml")))
 def test_every_preset_searches_settings_that_exist(preset):
-    cfg = composed(f"sweep={preset}", *(RANGES if preset == "tpe" else []))
-    plan = read_plan([*RANGES] if preset == "tpe" else [], OmegaConf.to_container(cfg.sweep.space))
+    cfg = composed(f"sweep={preset}")
+    plan = read_plan(RANGES if preset == "tpe" else [], OmegaConf.to_container(cfg.sweep.space))
     middle = {}
     for key, d in plan.space.items():
         middle[key] = d.choices[0] if isinstance(d, CategoricalDistribution) else d.low
