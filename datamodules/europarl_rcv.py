@@ -27,6 +27,7 @@ from datamodules.tokenise import Tokeniser
 class EuroparlRCV(LightningDataModule):
     """`pairs` share their first language, the pivot. `limit` keeps the first n training lines of a pair. `bible` names
     languages whose verses join the training pairs. `topic_sets` names the sets of documents with topics that are there.
+    `unpaired`: the words of lines that a limit leaves out are in the vocabulary too; spelling can give them a vector.
     `told_apart`: lines go to the language they are written in. `vectors`: words of this file join the pivot's
     vocabulary, for they have a start. `compounds`: an unknown word of a document stands for the known words it is made
     of. See multilingual.py for parts.
@@ -48,6 +49,7 @@ class EuroparlRCV(LightningDataModule):
         holdout: int = 2000,
         bible: Sequence[str] = (),
         topic_sets: Sequence[str] = (),
+        unpaired: bool = False,
         told_apart: bool = False,
         vectors: str | Path | None = None,
         tokeniser: str = "fast",
@@ -70,6 +72,7 @@ class EuroparlRCV(LightningDataModule):
         self.name, self.cache = name, Path(cache)
         self.path = sample_folder(cache) if sample else Path(path)
         self.holdout, self.bible, self.told_apart = holdout, list(bible), told_apart
+        self.unpaired = unpaired and bool(self.limit)
         self.vectors, self.kind, self.min_count, self.max_size = vectors, tokeniser, min_count, max_size
         self.batch_size, self.seed, self.dropout, self.draws = batch_size, seed, dropout, draws
         self.compounds, self.rebuild, self.topic_sets = compounds, rebuild, list(topic_sets)
@@ -84,6 +87,7 @@ class EuroparlRCV(LightningDataModule):
             "holdout": self.holdout,
             "bible": self.bible,
             "told_apart": self.told_apart,
+            **({"unpaired": True} if self.unpaired else {}),
             "tokeniser": Tokeniser(self.kind, self.pivot).key,
             "min_count": self.min_count,
             "max_size": self.max_size,
@@ -100,7 +104,7 @@ class EuroparlRCV(LightningDataModule):
         return sorted({place.path for place in places})
 
     def _build(self) -> EncodedCorpus:
-        texts = read_texts(self.path, self.pairs, self.limit, self.holdout, self.bible, self.told_apart)
+        texts = read_texts(self.path, self.pairs, self.limit, self.holdout, self.bible, self.told_apart, self.unpaired)
         return encode_texts(texts, self.pivot, self.kind, self.min_count, self.max_size, self.vectors)
 
     @property
@@ -137,6 +141,14 @@ class EuroparlRCV(LightningDataModule):
             (pivot, source), (other, target) = (self._texts(pair, "train", s)[0] for s in ("source", "target"))
             out.append(Pairs((pivot, other), self._sentences(source), self._sentences(target)))
         return out
+
+    def trained(self) -> np.ndarray:
+        """Which rows of the common table have a word of a training sentence (ΣV_l)."""
+        seen = np.zeros(int(self.bounds[-1]), dtype=bool)
+        for pairs in self.training():
+            for language, side in zip(pairs.languages, (pairs.source, pairs.target), strict=True):
+                seen[self.bounds[language] + np.unique(side.tokens)] = True
+        return seen
 
     def source(self, pair: str, part: str) -> Sentences:
         """The pivot's side of a part."""

@@ -2,6 +2,7 @@
 
 Parts of a pair such as en-de:
 - `train`; `val` and `heldout`, lines taken evenly from the training file and freed of sentences training has too;
+- `unpaired`: the training lines that a limit leaves out, when their words are to be known (`unpaired`);
 - `dev` and `test` as given. From 2011 on Parliament printed most speeches untranslated, so five sixths of these
   "German" lines are in other languages, and so are the last lines of the training file, 5 % of it. With `told_apart` a
   line is given to the language it is written in, which brings in a dozen more languages.
@@ -49,7 +50,13 @@ class Text:
 
 
 def read_texts(
-    data_dir: Path, pairs: Sequence[str], limit: Mapping[str, int], holdout: int, bible: Sequence[str], told_apart: bool
+    data_dir: Path,
+    pairs: Sequence[str],
+    limit: Mapping[str, int],
+    holdout: int,
+    bible: Sequence[str],
+    told_apart: bool,
+    unpaired: bool = False,
 ) -> list[Text]:
     """The texts of all parts. Training lines are gathered by language, whichever file they come from."""
     pivot = pairs[0].split("-")[0]
@@ -59,6 +66,8 @@ def read_texts(
     for pair in pairs:
         own = pair.split("-")[1]
         for part, table in read_parts(data_dir, pair, limit.get(pair), holdout).items():
+            if part == "unpaired" and not unpaired:
+                continue
             judged = told_apart or part in ("dev", "test")
             written = identify(table["target"], known) if judged else np.full(len(table), own)
             if part == "train":
@@ -104,7 +113,8 @@ def read_parts(data_dir: Path, pair: str, limit: int | None, holdout: int) -> di
     train, *rest = (whole.filter(pa.array(role == i)) for i in range(3))
     rest = {name: unseen(part, train) for name, part in zip(("val", "heldout"), rest)}
     given = {split: strings(read_pairs(data_dir, pair, split)) for split in ("dev", "test")}
-    return {"train": train.slice(0, limit), **rest, **given}
+    left = {} if limit is None else {"unpaired": train.slice(limit)}
+    return {"train": train.slice(0, limit), **left, **rest, **given}
 
 
 def unseen(held: pa.Table, train: pa.Table) -> pa.Table:
@@ -125,14 +135,14 @@ def encode_texts(
     max_size: int | None = None,
     vectors: str | Path | None = None,
 ) -> EncodedCorpus:
-    """Words are numbered within their language, by a vocabulary counted on training lines; attribute = language."""
+    """Words are numbered within their language, by a vocabulary of train and unpaired lines; attribute = language."""
     flat, lengths = [np.zeros(0, np.int32)] * len(texts), [np.zeros(0, np.int64)] * len(texts)
     vocabularies = {}
     for language in dict.fromkeys([pivot, *(text.language for text in texts)]):
         mine = [i for i, text in enumerate(texts) if text.language == language]
         tokens = Tokeniser(kind, language).folded(pa.chunked_array([c for i in mine for c in texts[i].lines.chunks]))
-        train = np.concatenate([np.full(len(texts[i].lines), texts[i].part == "train") for i in mine])
-        vocabulary = count_vocabulary(tokens, min_count, max_size, train)
+        counted = [np.full(len(texts[i].lines), texts[i].part in ("train", "unpaired")) for i in mine]
+        vocabulary = count_vocabulary(tokens, min_count, max_size, np.concatenate(counted))
         if language == pivot and vectors:
             vocabulary = extended(vocabulary, vectors)
         vocabularies[language] = vocabulary.state()

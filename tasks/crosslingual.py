@@ -131,6 +131,9 @@ def build_ranking(config: dict, data: EuroparlRCV) -> RankingModel:
     sizes = dict(zip(data.languages, map(len, data.vocabularies), strict=True))
     keys = ("K", "D", "F", "sharing", "activation")
     model = RankingModel(sizes, **{key: config[key] for key in keys}, spelling=spelling)
+    if spelling:
+        with torch.no_grad():
+            model.W_fv[torch.from_numpy(~data.trained())] = 0  # a word never trained is its n-grams alone
     if config["vectors"]:
         vectors, _ = read_vectors(config["vectors"], data.vocabularies[0])
         known = (vectors != vectors[BOS_ID]).any(1)  # a word without a vector shares the default row

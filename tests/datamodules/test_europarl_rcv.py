@@ -79,6 +79,15 @@ def test_wrong_settings_are_named(cache):
         corpus(cache, pairs=["en-xx"])
 
 
+def test_words_of_unpaired_lines_are_known_but_not_trained(cache):
+    limit = {"en-de": 40}
+    few, more, all_pairs = corpus(cache, limit=limit), corpus(cache, limit=limit, unpaired=True), corpus(cache)
+    assert len(few.training()[0]) == len(more.training()[0]) == 40
+    assert len(few.vocabularies[1]) < len(more.vocabularies[1]) == len(all_pairs.vocabularies[1])
+    german = slice(int(more.bounds[1]), int(more.bounds[2]))
+    assert 0 < more.trained()[german].mean() < 0.5 < 0.9 < few.trained().mean()
+
+
 def test_languages_are_told_apart_by_their_words(cache):
     data = corpus(cache)
     assert Counter(data.written_in("en-de", "test")) == {"de": 150}
