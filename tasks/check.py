@@ -98,7 +98,6 @@ RULES: dict[str, Rule] = {
     "task.objective.temperature": number(0, open_low=True),
     "task.documents": whole(1),
     "task.weighting": one_of("sum", "idf"),
-    "task.classifier": one_of("perceptron", "logistic"),
     "model.sharing": one_of("shared", "separate"),
     "model.buckets": whole(1),
     "data.holdout": either(number(0, 0.49, open_low=True), whole(1)),  # a share, or lines of a parallel corpus

@@ -91,6 +91,8 @@ class Documents:
 def fitted(classifier: str, x: np.ndarray, y: np.ndarray, seed: int):
     if classifier == "perceptron":
         return AveragedPerceptron(seed=seed).fit(x, y)
+    if classifier != "logistic":
+        raise AtdError(f"task.classifier={classifier}: must be one of perceptron, logistic")
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(C=10, max_iter=500).fit(x, y)
