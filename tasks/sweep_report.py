@@ -16,7 +16,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from tasks.report import write_atomically, write_report
 from tasks.result import Result
-from tasks.sweep import assignments, curve, read_metric
+from tasks.sweep import assignments, read_metric
 
 HIDDEN = ("sweep", "cluster", "hydra", "resume")  # how a job was started, not what it was
 
@@ -24,13 +24,25 @@ HIDDEN = ("sweep", "cluster", "hydra", "resume")  # how a job was started, not w
 @dataclass
 class Trial:
     number: int
-    params: dict[str, Any]
+    settings: list[str]  # its own, as typed
     state: str  # complete | pruned | failed
     value: float | None = None
     seconds: float | None = None
     primary: float | None = None
     curve: dict[int, float] = field(default_factory=dict)
     note: str = ""
+
+    @property
+    def params(self) -> dict[str, Any]:
+        return {key.lstrip("+"): plain(value) for key, _, value in (line.partition("=") for line in self.settings)}
+
+
+def plain(text: str) -> Any:
+    """A setting's value: a number where it is one (YAML takes 1e-5 for a word), else what YAML says."""
+    try:
+        return float(text) if not text.lstrip("-").isdigit() else int(text)
+    except ValueError:
+        return yaml.safe_load(text)
 
 
 @dataclass
@@ -54,8 +66,7 @@ class Multirun:
         return (min if self.lower else max)(self.done, key=lambda t: t.value)
 
     def command(self, trial: Trial, without: str = "") -> str:
-        params = {name: value for name, value in trial.params.items() if name != without}
-        settings = [*self.fixed, *assignments(params)]
+        settings = [line for line in (*self.fixed, *trial.settings) if line.partition("=")[0] != without]
         return shlex.join(["python", "run.py", *sorted(settings, key=lambda s: "." in s.partition("=")[0])])
 
 
@@ -70,10 +81,6 @@ class Summary(Callback):
             print(f"report: {write_summary(multirun, folder, config)}")
 
 
-def plain(text: str) -> Any:
-    return yaml.safe_load(text) if isinstance(text, str) else text
-
-
 def read_study(folder: Path, config: DictConfig) -> Multirun:
     from tasks.sweep import open_study, read_plan
 
@@ -84,11 +91,10 @@ def read_study(folder: Path, config: DictConfig) -> Multirun:
     for t in study.trials:
         notes = t.user_attrs
         primary = notes.get("primary", primary)
-        params = {k: plain(assignments({k: v})[0].partition("=")[2]) for k, v in t.params.items()}
         trials.append(
             Trial(
                 t.number,
-                params,
+                assignments(t.params),
                 states[t.state.name],
                 t.value,
                 notes.get("seconds"),
@@ -117,17 +123,16 @@ def read_grid(folder: Path) -> Multirun:
     for path in sorted(folder.glob("*/.hydra/overrides.yaml"), key=lambda p: (len(p.parts[-3]), p)):
         run, n = path.parent.parent, len(trials)
         lines[n] = shown(list(OmegaConf.load(path)))
-        trials.append(Trial(n, {}, "failed"))
+        trials.append(Trial(n, [], "failed"))
         if (run / "metrics.json").exists():
             metrics = json.loads((run / "metrics.json").read_text())
             primary, lower = metrics["primary_metric"], metrics.get("lower_is_better", False)
             dev = choosing_metric(metrics["rows"], primary)
             value = read_metric(metrics["rows"], dev)
-            trials[-1] = Trial(n, {}, "complete", value, metrics["seconds"], metrics["value"], curve(run)["values"])
+            trials[-1] = Trial(n, [], "complete", value, metrics["seconds"], metrics["value"])
     shared = set.intersection(*map(set, lines.values())) if lines else set()
     for trial in trials:
-        own = (line.partition("=") for line in lines[trial.number] if line not in shared)
-        trial.params = {key.lstrip("+"): plain(value) for key, _, value in own}
+        trial.settings = [line for line in lines[trial.number] if line not in shared]
     names = list(dict.fromkeys(name for t in trials for name in t.params))
     fixed = [line for line in lines.get(0, []) if line in shared]
     done = [t for t in trials if t.state == "complete"]

@@ -192,10 +192,18 @@ def test_the_report_of_a_grid(tmp_path):
 
 
 def test_shares_of_variance_in_a_grid():
-    settings = [{"a": a, "b": b} for a in (0, 1) for b in (0, 1)]
-    trials = [Trial(i, params, "complete", 3.0 * params["a"]) for i, params in enumerate(settings)]
+    values = [(a, b) for a in (0, 1) for b in (0, 1)]
+    trials = [Trial(i, [f"a={a}", f"b={b}"], "complete", 3.0 * a) for i, (a, b) in enumerate(values)]
     assert grid_importances(trials, ["a", "b"]) == pytest.approx({"a": 1.0, "b": 0.0})
     assert Multirun(trials, [], ["a", "b"], "x/y", "x/y", lower=True).best.number == 0
+
+
+def test_settings_are_repeated_as_typed_and_plotted_as_values():
+    typed = ["optim.lr=1e-5", "data.attributes=[age,gender]", "model.dropout=0.123456", "optim=sgd"]
+    trial = Trial(0, typed, "complete", 1.0)
+    assert list(trial.params.values()) == [1e-5, ["age", "gender"], 0.123456, "sgd"]
+    command = Multirun([trial], ["seed=4"], [], "x/y", "x/y", lower=True).command(trial, without="seed")
+    assert shlex.split(command) == ["python", "run.py", "optim=sgd", *typed[:3]]
 
 
 @pytest.fixture(scope="module")
