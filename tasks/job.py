@@ -19,6 +19,7 @@ from tasks import processes
 from tasks.check import check
 from tasks.report import number, write_atomically, write_metrics, write_report
 from tasks.result import Result
+from tasks.wandb_run import job_run, sweep_name
 
 SHOWN = ("torch", "lightning", "torchmetrics", "hydra-core", "spacy", "scikit-learn", "numpy", "pyarrow")
 
@@ -35,6 +36,8 @@ def run(cfg: DictConfig, out: Path) -> float:
         cfg = resumed(cfg, out)
     check(cfg)
     resolve_vectors(cfg)
+    if cfg.logger.name == "wandb" and cfg.logger.group is None:
+        cfg.logger.group = sweep_name()
     out.mkdir(parents=True, exist_ok=True)
     facts = describe(cfg)
     if not cfg.resume:
@@ -51,14 +54,12 @@ def perform(cfg: DictConfig, out: Path, facts: dict[str, str], started: float) -
     processes.connect()
     seed_everything(cfg)
     task = importlib.import_module(f"tasks.{cfg.task.name}")
-    result: Result = task.run(cfg, out)
-    seconds = time.monotonic() - started
-    write_metrics(result, out, seconds)
-    report = write_report(result, out, seconds, facts)
-    if cfg.logger.name == "wandb":
-        from tasks.wandb_run import log_result
-
-        log_result(result, out)
+    with job_run(cfg, out) as log:
+        result: Result = task.run(cfg, out)
+        seconds = time.monotonic() - started
+        write_metrics(result, out, seconds)
+        report = write_report(result, out, seconds, facts)
+        log(result)
     show(result, report)
     return result.value
 

@@ -161,7 +161,7 @@ def build_logger(cfg: DictConfig, out: Path, name: str):
     if kind == "wandb":
         from tasks.wandb_run import wandb_logger
 
-        return wandb_logger(cfg, out, name)
+        return wandb_logger(out, name)
     return False
 
 
