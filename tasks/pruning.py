@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from tasks.report import write_atomically
 from tasks.sweep import curve
 
 if TYPE_CHECKING:
+    import optuna
     from omegaconf import DictConfig
 
 
@@ -48,10 +50,18 @@ class Pruning(Callback):
         import optuna
 
         s = self.sweep
-        study = optuna.load_study(study_name="sweep", storage=f"sqlite:///{self.out.parent.absolute() / 'study.db'}")
-        earlier = optuna.create_study(direction=s.direction)
-        earlier.add_trials(study.trials[: s.trial - s.trial % s.parallel])
         pruner = optuna.pruners.MedianPruner(n_startup_trials=s.grace, n_warmup_steps=s.warmup, n_min_trials=s.grace)
         state = optuna.trial.TrialState.RUNNING
         upto = {k: v for k, v in self.values.items() if k <= epoch}
-        return bool(pruner.prune(earlier, optuna.trial.create_trial(state=state, intermediate_values=upto)))
+        return bool(pruner.prune(self.earlier, optuna.trial.create_trial(state=state, intermediate_values=upto)))
+
+    @cached_property
+    def earlier(self) -> optuna.Study:
+        """The trials to compare with, in memory: they stay the same for the whole of a trial."""
+        import optuna
+
+        s = self.sweep
+        study = optuna.load_study(study_name="sweep", storage=f"sqlite:///{self.out.parent.absolute() / 'study.db'}")
+        copy = optuna.create_study(direction=s.direction)
+        copy.add_trials(study.trials[: s.trial - s.trial % s.parallel])
+        return copy
