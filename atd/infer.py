@@ -17,10 +17,11 @@ from itertools import pairwise
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from atd.errors import AtdError
 from atd.lm import MultiplicativeLM
-from atd.objective import Problem, SoftmaxWords
+from atd.objective import Problem, SoftmaxWords, typical_curvature
 from atd.solvers import SOLVERS, Inferred
 from atd.vocabulary import BOS_ID, UNK_ID
 
@@ -81,6 +82,8 @@ def _infer(model, tokens, offsets, prior, l2, samples, language, progress, solve
     start_nD = prior_nD.clamp(min=0) if positive else prior_nD
     W_VF, b_V = model.output(language)
     words = SoftmaxWords(W_VF, b_V, samples)
+    folded_NFF = model.folded_contexts().unflatten(0, (model.C.shape[0], -1))
+    curvature = torch.linalg.eigh(typical_curvature(W_VF, b_V, folded_NFF, model.W_fd))
     known = tokens != UNK_ID
     count_n = torch.diff(torch.cat([known.new_zeros(1, dtype=torch.long), known.long().cumsum(0)])[offsets])
     if empty := int((count_n == 0).sum()):
@@ -91,17 +94,30 @@ def _infer(model, tokens, offsets, prior, l2, samples, language, progress, solve
         texts = slice(first, last)
         where = torch.arange(int(offsets[first]), int(offsets[last]), device=device)
         where = where[known[where]]
-        context_TN = windows(tokens, offsets, where, model.C.shape[0])
-        if language:
-            context_TN = context_TN + model.bounds[language]
+        shift = model.bounds[language] if language else 0
+        r_TF = frozen_context(model, windows(tokens, offsets, where, model.C.shape[0]) + shift, folded_NFF)
         problem = Problem(
-            words, model.context(context_TN), tokens[where], count_n[texts],
+            words, r_TF, tokens[where], count_n[texts],
             model.W_fd, model.gate_bias, prior_nD[texts], l2, positive,
+            (curvature.eigenvalues.clamp(min=0), curvature.eigenvectors),
         )
         parts.append(solve(problem, start_nD[texts].contiguous(), **options))
         if progress is not None:
             progress(last - first)
     return Inferred.join(parts) if parts else Inferred(prior_nD, *(prior_nD.new_zeros(0) for _ in range(5)))
+
+
+def frozen_context(model: MultiplicativeLM, context_TN: Tensor, folded_NFF: Tensor) -> Tensor:
+    """`model.context` (T×F) with every distinct word multiplied once by the N folded matrices: in text words recur."""
+    N, F = folded_NFF.shape[:2]
+    used_V = torch.zeros(len(model.W_fv), dtype=torch.bool, device=context_TN.device)
+    used_V[context_TN.flatten()] = True
+    rows_U = used_V.nonzero()[:, 0]
+    place_V = torch.empty_like(used_V, dtype=torch.long)
+    place_V[rows_U] = torch.arange(len(rows_U), device=rows_U.device)
+    table_UF = (model.W_fv[rows_U] @ folded_NFF.transpose(0, 1).reshape(F, N * F)).view(-1, F)  # U·N rows
+    index_TN = place_V[context_TN] * N + torch.arange(N, device=context_TN.device)
+    return functional.embedding_bag(index_TN, table_UF, mode="sum")
 
 
 def _batches(offsets: Tensor) -> list[tuple[int, int]]:

@@ -11,22 +11,25 @@ import torch
 from torch import Tensor
 
 from atd.errors import AtdError
+from atd.softmax import Candidates, softmax_pass
 
-LOGITS = 2**22  # logits alive at once: bounds memory, not the result
+POSITIONS = 4096  # whose factors are in cache together: bounds memory, not the result
+TYPICAL = 4096  # most frequent words, from which the typical curvature of J is computed
 
 
 class SoftmaxWords:
     """The words the softmax runs over: all, or a fixed subset that stands for all.
 
     The subset is the same for every text and seed: the S/2 words of largest bias (frequency, in a trained model)
-    exactly, and every k-th of the others in order of bias, each counted k times. The target is always added.
+    exactly, and every k-th of the others in order of bias, each counted k times. The target is always added, and the
+    words it stands for among the others are left out.
     """
 
     def __init__(self, W_VF: Tensor, b_V: Tensor, samples: int | None = None):
-        self.W_VF, self.b_V = W_VF, b_V
-        self.W_SF, self.b_S, self.inside_V = W_VF, b_V, None
-        V = len(b_V)
+        self.W_VF, self.b_V, V = W_VF, b_V, len(b_V)
+        self.column_V = torch.arange(V, device=b_V.device)
         if samples is None or samples >= V:
+            self.candidates = Candidates(W_VF, b_V)
             return
         if samples < 2:
             raise AtdError(f"inference.samples must be at least 2, got {samples}")
@@ -37,9 +40,36 @@ class SoftmaxWords:
         ids = torch.cat([order[:head], tail[pick]])
         weight = torch.ones(samples, device=b_V.device, dtype=b_V.dtype)
         weight[head:] = len(tail) / (samples - head)
-        self.W_SF, self.b_S = W_VF[ids], b_V[ids] + weight.log()
-        self.inside_V = torch.zeros(V, dtype=torch.bool, device=b_V.device)
-        self.inside_V[ids] = True
+        self.candidates = Candidates(W_VF[ids], b_V[ids] + weight.log())
+        self.column_V.fill_(-1)
+        self.column_V[ids] = torch.arange(samples, device=b_V.device)
+
+
+@dataclass
+class Targets:
+    """What the targets contribute whatever x: rows and biases, columns among the candidates, and their sizes per text.
+
+    |target's logit| is at most |bias| + ‖r ∘ row‖·‖gate‖; `size_n` sums 1 + |bias|, `reach_n` the norms.
+    """
+
+    row_TF: Tensor
+    bias_T: Tensor
+    column_T: Tensor
+    size_n: Tensor
+    reach_n: Tensor
+
+    @classmethod
+    def of(cls, problem: Problem) -> Targets:
+        words, target = problem.words, problem.target_T
+        row_TF, bias_T = words.W_VF[target], words.b_V[target]
+        sums = torch.zeros(2, len(problem.count_n), dtype=bias_T.dtype, device=bias_T.device)
+        sums.index_add_(1, problem.text_T, torch.stack([1 + bias_T.abs(), (problem.r_TF * row_TF).norm(dim=1)]))
+        return cls(row_TF, bias_T, words.column_V[target], size_n=sums[0], reach_n=sums[1])
+
+    def select(self, where: Tensor, rows: Tensor) -> Targets:
+        positions = (self.row_TF, self.bias_T, self.column_T)
+        row, bias, column = (t[where] for t in positions)
+        return Targets(row, bias, column, self.size_n[rows], self.reach_n[rows])
 
 
 @dataclass
@@ -55,25 +85,25 @@ class Problem:
     prior_nD: Tensor
     l2: float
     positive: bool
+    curvature: tuple[Tensor, Tensor] | None = None  # eigenvalues (D) and eigenvectors (D×D) of `typical_curvature`
+    targets: Targets | None = None
 
     def __post_init__(self):
         self.end_n = self.count_n.cumsum(0)
         self.text_T = torch.repeat_interleave(torch.arange(len(self.count_n), device=self.r_TF.device), self.count_n)
+        self.own = Targets.of(self) if self.targets is None else self.targets
 
     def noise(self) -> Tensor:
         """How far ‖∇J‖ can be trusted (n): rounding of the terms that cancel in it."""
-        term_T = (self.r_TF * self.words.W_VF[self.target_T]).norm(dim=1) * torch.linalg.matrix_norm(self.W_fd, 2)
-        return self._rounding(term_T)
+        return self._rounding(self.own.reach_n * torch.linalg.matrix_norm(self.W_fd, 2))
 
     def blur(self, x_nD: Tensor) -> Tensor:
         """How far J can be trusted (n): rounding of the logits it is made of."""
-        gate_TF = (x_nD @ self.W_fd.T + self.gate_bias)[self.text_T]
-        goal_T = (self.r_TF * gate_TF * self.words.W_VF[self.target_T]).sum(1) + self.words.b_V[self.target_T]
-        return self._rounding(1 + goal_T.abs()).double()
+        gate_n = (x_nD @ self.W_fd.T + self.gate_bias).norm(dim=1)
+        return self._rounding(self.own.size_n + self.own.reach_n * gate_n).double()
 
-    def _rounding(self, term_T: Tensor) -> Tensor:
-        size_n = torch.zeros(len(self.count_n), device=term_T.device, dtype=term_T.dtype)
-        return 4 * torch.finfo(term_T.dtype).eps * size_n.index_add_(0, self.text_T, term_T)
+    def _rounding(self, size_n: Tensor) -> Tensor:
+        return 4 * torch.finfo(size_n.dtype).eps * size_n
 
     def select(self, rows: Tensor) -> Problem:
         """The same for some of the texts."""
@@ -85,6 +115,7 @@ class Problem:
         return Problem(
             self.words, self.r_TF[where], self.target_T[where], count,
             self.W_fd, self.gate_bias, self.prior_nD[rows], self.l2, self.positive,
+            self.curvature, self.own.select(where, rows),
         )
 
     def value_and_gradient(self, x_nD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
@@ -92,15 +123,24 @@ class Problem:
         gate_nF = x_nD @ self.W_fd.T + self.gate_bias
         nll_n = torch.zeros(len(x_nD), dtype=torch.float64, device=x_nD.device)
         slope_nF = torch.zeros_like(gate_nF)
-        chunk = max(64, LOGITS // len(self.words.b_S))
-        for i in range(0, len(self.text_T), chunk):
-            text, r, target = self.text_T[i : i + chunk], self.r_TF[i : i + chunk], self.target_T[i : i + chunk]
-            nll, slope = softmax_slope(self.words, r * gate_nF[text], target)
+        for i in range(0, len(self.text_T), POSITIONS):
+            at = slice(i, i + POSITIONS)
+            text, r = self.text_T[at], self.r_TF[at]
+            row, bias, column = self.own.row_TF[at], self.own.bias_T[at], self.own.column_T[at]
+            f, ones = gate_nF[text].mul_(r), r.new_ones(len(r))
+            nll, slope, _ = softmax_pass(f, self.words.candidates, row, bias, column, ones)
             nll_n.index_add_(0, text, nll.double())
-            slope_nF.index_add_(0, text, r * slope)
+            slope_nF.index_add_(0, text, slope.mul_(r))
         away_nD = x_nD - self.prior_nD
         J_n = nll_n + 0.5 * self.l2 * away_nD.double().square().sum(1)
         return nll_n, J_n, slope_nF @ self.W_fd + self.l2 * away_nD
+
+    def scaled(self, g_nD: Tensor) -> Tensor:
+        """g by the inverse of the Hessian that a text of as many words has typically."""
+        if self.curvature is None:
+            return g_nD / self.l2
+        value_D, vector_DD = self.curvature
+        return ((g_nD @ vector_DD) / (self.l2 + self.count_n[:, None] * value_D)) @ vector_DD.T
 
     def pull(self, x_nD: Tensor, gradient_nD: Tensor) -> Tensor:
         """The part of −∇J that x can follow: under x ≥ 0 nothing pulls a coordinate below 0."""
@@ -119,13 +159,23 @@ class Problem:
 
 def softmax_slope(words: SoftmaxWords, f_TF: Tensor, target_T: Tensor) -> tuple[Tensor, Tensor]:
     """−log P(target) (T) and its gradient in f (T×F): the mean word under P less the target's."""
-    logits_TS = torch.addmm(words.b_S, f_TF, words.W_SF.T)
-    goal_TF = words.W_VF[target_T]
-    goal_T = (f_TF * goal_TF).sum(1) + words.b_V[target_T]
-    log_Z_T = logits_TS.logsumexp(1)
-    if words.inside_V is not None:
-        outside = torch.where(words.inside_V[target_T], -torch.inf, goal_T)
-        log_Z_T = torch.logaddexp(log_Z_T, outside)
-        goal_TF = goal_TF * (1 - (outside - log_Z_T).exp())[:, None]
-    p_TS = logits_TS.sub_(log_Z_T[:, None]).exp_()
-    return log_Z_T - goal_T, torch.addmm(goal_TF, p_TS, words.W_SF, beta=-1)
+    nll_T, slope_TF, _ = softmax_pass(
+        f_TF, words.candidates, words.W_VF[target_T], words.b_V[target_T], words.column_V[target_T],
+        f_TF.new_ones(len(f_TF)),
+    )
+    return nll_T, slope_TF
+
+
+def typical_curvature(W_VF: Tensor, b_V: Tensor, folded_NFF: Tensor, W_fd: Tensor) -> Tensor:
+    """What a word of text adds to the Hessian of J on average (D×D), words being independent of each other.
+
+    Of a position it is W_fdᵀ (r rᵀ ∘ Cov w) W_fd, r the factors of its context and Cov w the covariance of the words
+    under its prediction. Here both are those of words drawn by their biases. Only the speed of a solver depends on it.
+    """
+    frequent = b_V.topk(min(TYPICAL, len(b_V))).indices
+    p_S1, W_SF = b_V[frequent].softmax(0)[:, None], W_VF[frequent]
+    mean_F = (p_S1 * W_SF).sum(0)
+    spread_FF = (W_SF * p_S1).T @ W_SF - torch.outer(mean_F, mean_F)
+    r_F = (mean_F @ folded_NFF).sum(0)
+    r_FF = (folded_NFF.transpose(1, 2) @ spread_FF @ folded_NFF).sum(0) + torch.outer(r_F, r_F)
+    return W_fd.T @ (r_FF * spread_FF) @ W_fd

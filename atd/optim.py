@@ -90,8 +90,7 @@ class RowAdaGrad(GroupOptimizer):
         sums, g = state["sum"], theta.grad
         assert g is not None
         if g.is_sparse:
-            g = g.coalesce()
-            rows, g = g.indices()[0], g.values()
+            rows, g = distinct_rows(g)
             g = g + group["weight_decay"] * theta[rows] if group["weight_decay"] else g
             sums.index_add_(0, rows, row_mean_square(g))
             theta.index_add_(0, rows, scaled(g, sums[rows], group["eps"]), alpha=-group["lr"])
@@ -99,6 +98,16 @@ class RowAdaGrad(GroupOptimizer):
             g = g + group["weight_decay"] * theta if group["weight_decay"] else g
             sums.add_(row_mean_square(g))
             theta.add_(scaled(g, sums, group["eps"]), alpha=-group["lr"])
+
+
+def distinct_rows(g: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Row numbers and rows of a sparse gradient, every row once. Autograd forgets that a gradient was coalesced, and
+    to sort it again would cost as much as the update itself: look first."""
+    rows = g._indices()[0]
+    if (rows[1:] > rows[:-1]).all():
+        return rows, g._values()
+    g = g.coalesce()
+    return g.indices()[0], g.values()
 
 
 def row_mean_square(g: torch.Tensor) -> torch.Tensor:

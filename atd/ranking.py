@@ -78,7 +78,8 @@ class RankingModel(nn.Module):
     def rows(self, words_U: Tensor) -> Tensor:
         """The rows of distinct words in rising order (U×F), with their n-grams if there are any."""
         own = take(self.W_fv, words_U)
-        own = torch.where(self.fixed_V[words_U, None], own.detach(), own)
+        if self.fixed_V.any():
+            own = torch.where(self.fixed_V[words_U, None], own.detach(), own)
         if self.spelling is None or self.W_fg is None:
             return own
         grams = self.spelling.bags(words_U.cpu().numpy()).to(words_U.device)

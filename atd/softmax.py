@@ -176,7 +176,7 @@ def softmax_pass(
         if weight_B is None:
             continue
         scale, miss_B[at] = (weight_B[at] / Z)[:, None], weight_B[at] * others / Z
-        dh_BH[at] = torch.addcmul(mass[:, :H] * scale, miss_B[at, None], own_BH[at], value=-1)
+        torch.mul(mass[:, :H], scale, out=dh_BH[at]).addcmul_(miss_B[at, None], own_BH[at], value=-1)
         if dW_SP is not None:
             dW_SP.addmm_(out.T, h_BP[at] * scale)
     return nll_B, dh_BH, miss_B

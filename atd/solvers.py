@@ -56,7 +56,7 @@ def solve_convex(
             x, nll, J, g = x[keep], nll[keep], J[keep], g[keep]
             history = [(s[keep], y[keep]) for s, y in history]
         bound = work.bound(x, g)
-        d = torch.where(bound, -x, _direction(g, ~bound, history, problem.l2))
+        d = torch.where(bound, -x, _direction(work, g, ~bound, history))
         new_x, nll, J, new_g, moved = _line_search(work, x, nll, J, g, d)
         history = [*history, (new_x - x, new_g - g)][-memory:]
         x, g = new_x, new_g
@@ -65,9 +65,9 @@ def solve_convex(
     return result
 
 
-def _direction(g: Tensor, free: Tensor, history: list[tuple[Tensor, Tensor]], l2: float) -> Tensor:
-    """The two-loop recursion, with the pairs (s, y) cut to the free coordinates."""
-    q = g * free
+def _direction(problem: Problem, g: Tensor, free: Tensor, history: list[tuple[Tensor, Tensor]]) -> Tensor:
+    """The two-loop recursion around the typical curvature, with the pairs (s, y) cut to the free coordinates."""
+    q, l2 = g * free, problem.l2
     stack, scale = [], None
     for s, y in reversed(history):
         s, y = s * free, y * free
@@ -77,11 +77,9 @@ def _direction(g: Tensor, free: Tensor, history: list[tuple[Tensor, Tensor]], l2
         alpha = rho * (s * q).sum(1, keepdim=True)
         q = q - alpha * y
         stack.append((s, y, rho, alpha))
-        gamma = torch.where(good, sy / y.square().sum(1).clamp(min=1e-30), torch.nan)[:, None]
-        scale = gamma if scale is None else torch.where(scale.isnan(), gamma, scale)
-    # Before any curvature is known the step is at most 1 long; afterwards 1/l2 bounds the inverse curvature.
-    first = 1 / torch.clamp(q.norm(dim=1, keepdim=True), min=l2)
-    q = q * (first if scale is None else torch.where(scale.isnan(), first, scale))
+        if scale is None:  # how the newest pair's curvature compares with the typical one
+            scale = torch.where(good, sy / (y * problem.scaled(y)).sum(1).clamp(min=1e-30), 1.0)[:, None]
+    q = problem.scaled(q) * free * (1.0 if scale is None else scale)
     for s, y, rho, alpha in reversed(stack):
         q = q + s * (alpha - rho * (y * q).sum(1, keepdim=True))
     d = -q * free

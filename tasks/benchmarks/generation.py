@@ -16,7 +16,7 @@ V, K, D, F, N = 20_000, 100, 50, 100, 5
 
 
 def batched(bench: Bench) -> dict[str, dict[str, float]]:
-    B, length = 512, bench.size(20, 8)
+    B, length = 256, bench.size(20, 8)
     torch.manual_seed(0)
     model = MultiplicativeLM(V, K, D, F, N, 10)
     model.start_bias(torch.from_numpy(synthetic.word_counts(V)))

@@ -16,7 +16,7 @@ from tasks.benchmarks import synthetic
 from tasks.benchmarks.measure import Bench, alternate, faster
 from tasks.benchmarks.naive import PaddedRanking, ranking_step
 
-V, K, D, F, WORDS, B = 40_000, 100, 16, 100, 25, 1024
+V, K, D, F, WORDS, B = 60_000, 100, 16, 100, 25, 512  # words per language and batch as with Europarl
 
 
 def pairs(n: int, V: int = V) -> Pairs:
@@ -59,7 +59,7 @@ def against_gensim(bench: Bench) -> dict[str, dict[str, float]]:
 
 
 def against_padding(bench: Bench) -> dict[str, dict[str, float]]:
-    data = pairs(bench.size(8 * B, 4 * B))
+    data = pairs(bench.size(16 * B, 4 * B))
     torch.manual_seed(0)
     model = PaddedRanking((V, V), K, D, F)
     optimiser = torch.optim.Adagrad(model.parameters(), lr=0.1)

@@ -10,7 +10,7 @@ import torch
 from scipy.optimize import minimize
 
 from atd.errors import AtdError
-from atd.infer import infer, windows
+from atd.infer import frozen_context, infer, windows
 from atd.lm import MultiplicativeLM
 from atd.objective import Problem, SoftmaxWords
 
@@ -52,6 +52,14 @@ def test_windows_stop_at_the_start_of_the_text():
     tokens, offsets = torch.tensor([5, 6, 7, 8, 9]), torch.tensor([0, 3, 5])
     out = windows(tokens, offsets, torch.tensor([0, 2, 3, 4]), 3)
     assert out.tolist() == [[1, 1, 1], [1, 5, 6], [1, 1, 1], [1, 1, 8]]
+
+
+def test_frozen_contexts_are_the_model_s():
+    model = make_model(dtype=torch.float64)
+    context = torch.randint(V, (50, N), generator=torch.Generator().manual_seed(0))
+    with torch.no_grad():
+        frozen = frozen_context(model, context, model.folded_contexts().view(N, F, F))
+        torch.testing.assert_close(frozen, model.context(context))
 
 
 @pytest.mark.parametrize("samples", [None, 20])
@@ -108,7 +116,7 @@ def test_depends_on_the_text_alone(activation, samples, monkeypatch):
     whole = infer(model, tokens, offsets, l2=0.2, samples=samples, seed=1)
     rows = torch.randperm(40, generator=torch.Generator().manual_seed(3)).tolist()
     monkeypatch.setattr("atd.infer.POSITIONS", 17)
-    monkeypatch.setattr("atd.objective.LOGITS", 1000)
+    monkeypatch.setattr("atd.objective.POSITIONS", 11)
     other = infer(model, *subset(tokens, offsets, rows), l2=0.2, samples=samples, seed=2)
     torch.testing.assert_close(other.x, whole.x[rows], atol=1e-4, rtol=0)
     assert whole.converged.all() and other.converged.all()

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from atd.lm import LogBilinearLM, MultiplicativeLM
-from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, parameter_groups
+from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, distinct_rows, parameter_groups
 
 
 def test_momentum_and_decay_equal_a_hand_trace():
@@ -88,3 +88,14 @@ def test_the_attribute_table_may_have_a_step_size_of_its_own():
     assert sum(len(g["params"]) for g in groups) == len(list(model.parameters()))
     optimiser = PaperSGD(groups, lr=0.1)
     assert [g["lr"] for g in optimiser.param_groups] == [0.1, 0.1, 0.1, 0.5]
+
+
+def test_rows_of_a_sparse_gradient_come_once():
+    values = torch.arange(6.0).view(3, 2)
+    for index in ([1, 4, 7], [4, 1, 7], [4, 1, 4]):
+        g = torch.sparse_coo_tensor(torch.tensor([index]), values, (9, 2), check_invariants=True)
+        rows, found = distinct_rows(g)
+        dense = torch.zeros(9, 2)
+        dense[rows] = found
+        torch.testing.assert_close(dense, g.to_dense())
+        assert len(rows) == len(set(index))

@@ -1,0 +1,137 @@
+"""The benchmark's arithmetic and its rivals; and a guard: ratios far below their targets are regressions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hydra import compose, initialize_config_dir
+from torch.nn import functional
+
+from atd.errors import AtdError
+from atd.lm import MultiplicativeLM
+from tasks.benchmark import NAMES, chosen
+from tasks.benchmarks import generation, inference, lm, memory, neighbours, ranking, synthetic
+from tasks.benchmarks.growth import Growth, exponent
+from tasks.benchmarks.measure import Bench, alternate, faster, row, slower
+from tasks.benchmarks.naive import NaiveLM, PaddedRanking, sample_one_by_one
+from tasks.report import write_metrics
+from tasks.result import Result
+
+CONF = Path(__file__).parent.parent.parent / "conf"
+
+
+@pytest.fixture(scope="module")
+def bench(tmp_path_factory) -> Bench:
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        cfg = compose("config", ["task=benchmark", f"paths.cache={tmp_path_factory.mktemp('cache')}"])
+    return Bench(cfg, 3, True, torch.device("cpu"))
+
+
+def test_a_row_says_how_the_rounds_spread_and_whether_the_target_is_met():
+    seconds = {"ours": np.array([1.0, 2.0, 1.0]), "rival": np.array([3.0, 6.2, 2.9])}
+    found = faster(seconds, 3)
+    assert found["ratio"] == pytest.approx(3.0) and found["ok"] and found["seconds"] == 1.0
+    assert 2.9 <= found["ratio_low"] < found["ratio"] < found["ratio_high"] <= 3.1
+    assert not faster(seconds, 3.5)["ok"] and not faster(seconds, 3, ok=False)["ok"]
+    assert slower(seconds, 0.34)["ok"] and not slower(seconds, 0.3)["ok"]
+    assert row([0.1], 0.2, at_most=True)["ok"]
+
+
+def test_rounds_alternate():
+    calls: list[str] = []
+
+    def slow(name: str) -> None:
+        calls.append(name)
+        torch.ones(10**7).sum().item()
+
+    alternate({"a": lambda: slow("a"), "b": lambda: slow("b")}, 2)
+    order = [name for i, name in enumerate(calls) if i == 0 or calls[i - 1] != name]
+    assert order == ["a", "b", "a", "b", "a", "b"]  # warm-up, then two rounds
+
+
+def test_exponents():
+    assert exponent([1, 10, 100], [2.0, 20.0, 200.0]) == pytest.approx(1.0)
+    assert exponent([1, 10, 100], [5.0, 5.0, 5.0]) == pytest.approx(0.0)
+    assert not Growth("x", [1, 10], [1.0, 100.0], [1.0, 1.0]).row()["ok"]
+
+
+def test_what_to_measure():
+    assert chosen(["startup", "growth"], False) >= {"startup", "growth_batch"}
+    assert chosen(None, False) == set(NAMES) and "roofline" not in chosen(None, True)
+    with pytest.raises(AtdError, match="lm_fast: no such measurement"):
+        chosen(["lm_fast"], False)
+
+
+def test_the_naive_module_is_the_same_model():
+    """Given our weights it gives our logits: the rival does the same work."""
+    torch.manual_seed(0)
+    ours, naive = MultiplicativeLM(50, 6, 4, 5, 3, 7), NaiveLM(50, 6, 4, 5, 3, 7)
+    with torch.no_grad():
+        for p in ours.parameters():
+            p.copy_(torch.randn(p.shape))
+        naive.words.weight.copy_(ours.W_fv)
+        naive.attributes.weight.copy_(ours.L)
+        naive.factors.weight.copy_(ours.W_fk)
+        naive.gate.weight.copy_(ours.W_fd)
+        naive.contexts.weight.copy_(ours.C.permute(1, 0, 2).flatten(1))
+        naive.bias.copy_(ours.b)
+    context, target, attribute = synthetic.batch(20, 3, 50, 7, torch.device("cpu"))
+    torch.testing.assert_close(naive(context, attribute), ours.logits(context, attribute), rtol=1e-4, atol=1e-4)
+    loss = functional.cross_entropy(naive(context, attribute), target)
+    torch.testing.assert_close(loss, ours.nll(context, target, attribute), rtol=1e-5, atol=1e-5)
+
+
+def test_padding_changes_no_sentence():
+    model = PaddedRanking((10, 10), 4, 3, 5)
+    long, short = torch.tensor([1, 2, 3, 4]), torch.tensor([5])
+    torch.testing.assert_close(model([long, short], 0)[1:], model([short], 0))
+
+
+def test_sampling_one_by_one_gives_words():
+    model = MultiplicativeLM(30, 4, 3, 4, 2, 2)
+    words = sample_one_by_one(model, model.attributes.vectors().detach(), 3, torch.Generator().manual_seed(0))
+    assert words.shape == (2, 3) and words.min() >= 0 and words.max() < 30
+
+
+def test_peak_memory_sees_what_a_function_holds():
+    held = memory.peak(lambda: lambda: torch.ones(25_000_000).sum(), torch.device("cpu"))
+    assert 90e6 < held < 150e6
+
+
+def test_metrics_hold_the_rows(tmp_path):
+    rows = {"lm_exact": row([2.0, 3.0], 2.5)}
+    write_metrics(Result("benchmark", "lm_exact/ratio", rows), tmp_path, 1.0)
+    saved = json.loads((tmp_path / "metrics.json").read_text())["rows"]["lm_exact"]
+    assert set(saved) >= {"ratio", "ratio_low", "ratio_high", "target", "ok"} and saved["ok"] is True
+
+
+# The guard: quick ratios with generous slack, since other tests run beside it.
+
+
+def test_guard_training_steps(bench, monkeypatch):
+    monkeypatch.setattr(lm, "perplexities", lambda bench: {"exact": 1.0, "sampled": 1.0})
+    found = lm.exact(bench)
+    assert found["lm_exact"]["ratio"] > 1.2 and found["lm_exact_gemm_fraction"]["ratio"] > 0.35
+    assert lm.sampled(bench)["lm_sampled"]["ratio"] > 12
+
+
+def test_guard_attributes_and_memory(bench):
+    assert lm.attributes(bench)["attributes_1m"]["ratio"] < 1.6
+    assert memory.exact_v100k(bench)["memory_v100k"]["ratio"] < 0.35
+
+
+def test_guard_ranking_and_neighbours(bench):
+    assert ranking.against_padding(bench)["ranking_vs_padded"]["ratio"] > 2.5
+    assert neighbours.against_gensim(bench)["neighbours_vs_gensim"]["ratio"] < 4
+
+
+def test_guard_generation(bench):
+    assert generation.batched(bench)["generate_batched"]["ratio"] > 5
+
+
+def test_guard_inference(bench):
+    assert inference.against_gensim(bench)["infer_vs_gensim"]["ratio"] > 0.5
