@@ -1,0 +1,124 @@
+"""The formulas of docs/scale.md against this machine at three sizes; `pytest tests/test_scale.py -s` prints them."""
+
+from __future__ import annotations
+
+import time
+from itertools import accumulate
+
+import pytest
+import torch
+from torch.profiler import ProfilerActivity, profile
+from torch.utils.flop_counter import FlopCounterMode
+
+from atd.cost import Step
+from atd.lm import MultiplicativeLM
+from atd.optim import RowAdaGrad, parameter_groups
+from atd.softmax import Noise
+
+SIZES = {
+    "a novel, exact": Step(V=5_000, K=64, F=64, D=16, N=5, A=1_000, B=1_024),
+    "books, exact": Step(V=20_000, K=100, F=100, D=50, N=5, A=20_000, B=2_048),
+    "blogs, sampled, many authors": Step(
+        V=60_000, K=100, F=200, D=50, N=8, A=1_000_000, B=4_096, S=1_000, sparse=True, optimiser="adagrad"
+    ),
+}
+
+
+IN_PLACE = {torch.ops.aten.addmm_: lambda c, a, b, **_: 2 * a[0] * a[1] * b[1]}  # a product torch does not count
+
+
+class Machine:
+    """A model of that size, its optimiser and one batch."""
+
+    def __init__(self, s: Step):
+        torch.manual_seed(0)
+        self.s = s
+        self.model = MultiplicativeLM(s.V, s.K, s.D, s.F, s.N, s.A, sparse=s.sparse)
+        groups = parameter_groups(self.model)
+        adam = s.optimiser == "adam"
+        self.optimiser = torch.optim.Adam(groups, lr=1e-4, fused=True) if adam else RowAdaGrad(groups, lr=1e-4)
+        self.noise = Noise(torch.arange(s.V, 0, -1))
+        self.batch = torch.randint(s.V, (s.B, s.N)), torch.randint(s.V, (s.B,)), torch.randint(s.A, (s.B,))
+
+    def loss(self) -> torch.Tensor:
+        context, target, attribute = self.batch
+        if not self.s.S:
+            return self.model.nll(context, target, attribute)
+        generator = torch.Generator().manual_seed(1)
+        return self.model.sampled_nll(context, target, self.noise, self.s.S, generator, attribute)
+
+    def step(self) -> None:
+        self.optimiser.zero_grad()
+        self.loss().backward()
+        self.optimiser.step()
+
+
+def seconds(function, times: int = 3) -> float:
+    """The best of some, after one to warm up: other processes only ever add."""
+    function()
+    best = float("inf")
+    for _ in range(times):
+        since = time.perf_counter()
+        function()
+        best = min(best, time.perf_counter() - since)
+    return best
+
+
+def rates(s: Step) -> tuple[float, float, float]:
+    """Operations per second in a product of the softmax's shape, bytes copied, exponentials."""
+    rows, n = min(s.B, max(128, s.logits() // s.candidates)), s.candidates
+    h, W, out = torch.randn(rows, s.P), torch.randn(n, s.P), torch.empty(rows, n)
+    product = 2 * rows * s.P * n / seconds(lambda: torch.mm(h, W.T, out=out))
+    a, b = torch.randn(8 * 2**20), torch.empty(8 * 2**20)
+    copy = 2 * a.nbytes / seconds(lambda: b.copy_(a))
+    exps = out.numel() / seconds(lambda: out.zero_().exp_())
+    return product, copy, exps
+
+
+def peak_bytes(machine: Machine) -> int:
+    """Weights and optimiser states, and the most that a step allocates beside them."""
+    machine.optimiser.zero_grad()
+    with profile(activities=[ProfilerActivity.CPU], profile_memory=True) as recorded:
+        machine.step()
+    events = (e for e in recorded.profiler.kineto_results.events() if e.name() == "[memory]")
+    sizes = [size for _, size in sorted((e.start_ns(), e.nbytes()) for e in events)]
+    states = [value for state in machine.optimiser.state.values() for value in state.values()]
+    return sum(t.nbytes for t in [*machine.model.parameters(), *states]) + max(accumulate(sizes))
+
+
+@pytest.fixture(scope="module")
+def rows() -> dict[str, dict[str, tuple[float, float]]]:
+    """(predicted, measured) of each quantity at each size; printed as the table of the docs."""
+    torch.set_num_threads(1)
+    found = {}
+    for name, s in SIZES.items():
+        machine = Machine(s)
+        machine.step()  # the optimiser's state exists from here on
+        machine.optimiser.zero_grad()
+        with FlopCounterMode(display=False, custom_mapping=IN_PLACE) as counter:
+            machine.loss().backward()
+        peak = peak_bytes(machine)
+        took = seconds(machine.step, 2)
+        found[name] = {
+            "GFLOP": (sum(s.flops().values()) / 1e9, counter.get_total_flops() / 1e9),
+            "MB": (sum(s.memory().values()) / 1e6, peak / 1e6),
+            "ms": (s.seconds(*rates(s)) * 1e3, took * 1e3),
+        }
+    for name, row in found.items():
+        cells = (f"{k} {p:.3g} / {m:.3g} ({p / m:.2f})" for k, (p, m) in row.items())
+        print(f"\n{name:30} " + "  ".join(cells), end="")
+    return found
+
+
+@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("quantity", ["GFLOP", "MB", "ms"])
+def test_predictions_hold_within_a_quarter(name, quantity, rows):
+    predicted, measured = rows[name][quantity]
+    assert predicted == pytest.approx(measured, rel=0.25)
+
+
+def test_messages_do_not_grow_with_the_number_of_attributes():
+    small, large = (Step(V=20_000, K=100, F=100, D=50, N=5, A=A, B=512).messages(8) for A in (10_000, 10_000_000))
+    assert small == large and 0 < small["attribute rows"] < small["all-reduce"]
+    few = Step(V=20_000, K=100, F=100, D=50, N=5, A=18, B=512).messages(8)
+    assert few["attribute rows"] == 0
