@@ -60,6 +60,7 @@ class Pruning(Callback):
         """The trials to compare with, in memory: they stay the same for the whole of a trial."""
         import optuna
 
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
         s = self.sweep
         study = optuna.load_study(study_name="sweep", storage=f"sqlite:///{self.out.parent.absolute() / 'study.db'}")
         copy = optuna.create_study(direction=s.direction)

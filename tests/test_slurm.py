@@ -165,3 +165,15 @@ def test_a_multirun_of_four_jobs_of_which_two_are_preempted(slurm, table, tmp_pa
     assert "SIGUSR2: saved step" in logs[1], logs[1][-2000:]
     assert "SIGTERM: saved step" in logs[3], logs[3][-2000:]
     assert "4 complete" in (out / "report.html").read_text()
+
+
+def test_a_search_runs_its_trials_as_jobs(slurm, table, tmp_path):
+    out = tmp_path / "sweep"
+    command = [sys.executable, "run.py", "cluster=slurm", "sweep=tpe", "sweep.trials=3", "sweep.parallel=2"]
+    command += [f"sweep.folder={out}", "optim.lr=tag(log,interval(1e-3,1e-1))", *table, *JOB]
+    command += [line for line in TINY if not line.startswith(("optim.lr", "trainer.max"))] + ["trainer.max_epochs=2"]
+    done = subprocess.run(command, cwd=ROOT, env=slurm, capture_output=True, text=True, timeout=400)
+    assert done.returncode == 0, done.stderr[-3000:]
+    summary = json.loads((out / "summary.json").read_text())
+    assert [t["state"] for t in summary["trials"]] == ["complete"] * 3
+    assert len(list((out / ".submitit").glob("*_[01]"))) == 3  # a batch of two, and one
