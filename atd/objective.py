@@ -11,18 +11,19 @@ import torch
 from torch import Tensor
 
 from atd.errors import AtdError
-from atd.softmax import Candidates, softmax_pass
+from atd.softmax import Candidates, Shares, softmax_pass
 
 POSITIONS = 4096  # whose factors are in cache together: bounds memory, not the result
+POWER = 0.75  # of a word's share in the choice of a subset, as for the noise words of training
 TYPICAL = 4096  # most frequent words, from which the typical curvature of J is computed
 
 
 class SoftmaxWords:
     """The words the softmax runs over: all, or a fixed subset that stands for all.
 
-    The subset is the same for every text and seed: the S/2 words of largest bias (frequency, in a trained model)
-    exactly, and every k-th of the others in order of bias, each counted k times. The target is always added, and the
-    words it stands for among the others are left out.
+    The subset is the same for every text and seed: the words of largest bias (frequency, in a trained model) exactly,
+    and of the others some at equal distances in exp(0.75·bias), each counted for those around it. The target is always
+    added, and what it stands for among the others is left out.
     """
 
     def __init__(self, W_VF: Tensor, b_V: Tensor, samples: int | None = None):
@@ -33,16 +34,10 @@ class SoftmaxWords:
             return
         if samples < 2:
             raise AtdError(f"inference.samples must be at least 2, got {samples}")
-        order = torch.argsort(b_V, descending=True, stable=True)
-        head = samples // 2
-        tail = order[head:]
-        pick = torch.arange(samples - head, device=tail.device) * len(tail) // (samples - head)
-        ids = torch.cat([order[:head], tail[pick]])
-        weight = torch.ones(samples, device=b_V.device, dtype=b_V.dtype)
-        weight[head:] = len(tail) / (samples - head)
-        self.candidates = Candidates(W_VF[ids], b_V[ids] + weight.log())
+        ids, log_weight = Shares((POWER * b_V.double()).softmax(0)).choose(samples, 0.5)
+        self.candidates = Candidates(W_VF[ids], b_V[ids] + log_weight.to(b_V.dtype))
         self.column_V.fill_(-1)
-        self.column_V[ids] = torch.arange(samples, device=b_V.device)
+        self.column_V[ids] = torch.arange(len(ids), device=b_V.device)
 
 
 @dataclass

@@ -31,32 +31,61 @@ def exact_nll(h_BH: Tensor, W_VH: Tensor, b_V: Tensor, target_B: Tensor, reducti
     return _SoftmaxNLL.apply(h_BH, W_VH, b_V, own_BH, own_B, target_B, _weight(reduction, len(h_BH)))
 
 
-class Noise(nn.Module):
-    """The distribution noise words are drawn from: unigram counts raised to `power`."""
+class Shares:
+    """Words in order of falling share q of a distribution, for choosing S of them that stand for all.
 
-    log_q: Tensor
-    cumulative: Tensor
+    Words so likely that they would be drawn more than once are taken for certain and count once; the others lie one
+    behind the other, each as long as its share, and every (S−k)-th part of that line is stuck at the same `offset`.
+    So all are distinct and a word comes with probability min(1, c·q): a sum over the vocabulary is estimated without
+    bias by Σ weight·value, with far less variance than by S independent draws.
+    """
+
+    def __init__(self, q_V: Tensor):
+        q_V, self.order_V = q_V.double().sort(descending=True, stable=True)
+        self.q_V = q_V / q_V.sum()
+        self.end_V = self.q_V.cumsum(0)
+        self.certain: dict[int, int] = {}
+
+    def to(self, device: torch.device) -> Shares:
+        self.order_V, self.q_V, self.end_V = (t.to(device) for t in (self.order_V, self.q_V, self.end_V))
+        return self
+
+    def head(self, samples: int) -> int:
+        """k, the number of words taken for certain: the first that leaves every other word a probability below 1."""
+        if samples >= len(self.q_V):
+            return len(self.q_V)
+        if samples not in self.certain:
+            k_S = torch.arange(samples, device=self.q_V.device)
+            rest_S = 1 - self.end_V[k_S] + self.q_V[k_S]
+            fits_S = (samples - k_S) * self.q_V[k_S] < rest_S
+            self.certain[samples] = int(fits_S.int().argmax()) if fits_S.any() else samples
+        return self.certain[samples]
+
+    def choose(self, samples: int, offset: float | Tensor) -> tuple[Tensor, Tensor]:
+        """(ids, log weight) of `samples` words, or of all if they are fewer; `offset` is uniform on [0, 1)."""
+        k = self.head(samples)
+        n = min(samples, len(self.q_V)) - k
+        before = self.end_V[k - 1] if k else 0.0
+        part = (1 - before) / max(n, 1)
+        place = torch.searchsorted(self.end_V, before + (torch.arange(n, device=self.end_V.device) + offset) * part)
+        place = place.clamp(k, len(self.q_V) - 1)
+        log_weight = torch.cat([self.q_V.new_zeros(k), (part / self.q_V[place]).log()])
+        return torch.cat([self.order_V[:k], self.order_V[place]]), log_weight.float()
+
+
+class Noise(nn.Module):
+    """What noise words are drawn by: unigram counts raised to `power`."""
 
     def __init__(self, counts: Sequence[int] | Tensor, power: float = 0.75):
         super().__init__()
-        q = torch.as_tensor(counts, dtype=torch.float64).clamp(min=1).pow(power)
-        q = q / q.sum()
-        self.register_buffer("log_q", q.log().float(), persistent=False)
-        self.register_buffer("cumulative", q.cumsum(0), persistent=False)
+        self.shares = Shares(torch.as_tensor(counts, dtype=torch.float64).clamp(min=1).pow(power))
 
-    def draw(self, samples: int, generator: torch.Generator) -> Tensor:
-        """`samples` word ids, by inverting the cumulative distribution at one random place in each of so many equal
-        parts of it: a word comes about samples·q times, not by chance more or less, so the estimate varies less."""
-        u = torch.rand(samples, dtype=torch.float64, generator=generator, device=generator.device)
-        u = (u + torch.arange(samples, device=u.device)) / samples
-        ids = torch.searchsorted(self.cumulative, u.to(self.cumulative.device))
-        return ids.clamp(max=len(self.cumulative) - 1)
-
-    def candidates(self, samples: int, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-        """The distinct words of a draw (S) and log(times drawn / (samples·q)), what each stands for (S)."""
-        times_V = torch.bincount(self.draw(samples, generator), minlength=len(self.log_q))
-        ids_S = times_V.nonzero()[:, 0]
-        return ids_S, (times_V[ids_S] / samples).log() - self.log_q[ids_S]
+    def candidates(self, samples: int, generator: torch.Generator, device: torch.device) -> tuple[Tensor, Tensor]:
+        """Distinct words (S) and the logs of how many words each stands for (S)."""
+        offset = torch.rand((), dtype=torch.float64, generator=generator, device=generator.device)
+        if self.shares.q_V.device != device:
+            self.shares.to(device)
+        return self.shares.choose(samples, offset.to(device))
 
 
 def sampled_nll(
@@ -69,12 +98,12 @@ def sampled_nll(
     generator: torch.Generator,
     reduction: str = "mean",
 ) -> Tensor:
-    """Cross-entropy over the target and S noise words, each logit corrected by −log(S·q).
+    """Cross-entropy over the target and S noise words, each logit corrected by the log of what the word stands for.
 
     Without the correction frequent words, drawn often, would be pushed down; with it the estimate tends to
     the exact softmax as S grows. A noise word equal to the target is left out: it would be counted twice.
     """
-    ids_S, correction_S = noise.candidates(samples, generator)
+    ids_S, correction_S = noise.candidates(samples, generator, b_V.device)
     column_V = torch.full((len(b_V),), -1, device=ids_S.device)
     column_V[ids_S] = torch.arange(len(ids_S), device=ids_S.device)
     rows, S = torch.cat([ids_S, target_B]), len(ids_S)

@@ -8,11 +8,14 @@ import sys
 import tempfile
 from pathlib import Path
 
+MADE = "first step made"
+
 
 def main() -> None:
     from tasks.language_model import LanguageModel
 
-    def stop(*_) -> None:
+    def stop(module, outputs, batch, batch_idx) -> None:
+        print(f"{MADE}: loss {float(outputs['loss']):.3f}", file=sys.stderr, flush=True)
         os._exit(0)
 
     LanguageModel.on_train_batch_end = stop

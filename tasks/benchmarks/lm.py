@@ -165,6 +165,7 @@ def lightning_fit(bench: Bench) -> dict[str, dict[str, float]]:
             trainer = build_trainer(bench.cfg, out, "atd", [History("fit"), last])
             trainer.fit_loop.max_epochs = 1
             trainer.fit(module(), loader())
+            assert trainer.global_step == steps
 
     batches = [tuple(t.to(bench.device) for t in batch) for batch in loader()]
 

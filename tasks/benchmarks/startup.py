@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from atd.errors import AtdError
+from tasks.benchmarks.first_step import MADE
 from tasks.benchmarks.measure import Bench, row
 
 ROOT = Path(__file__).parent.parent.parent
@@ -33,7 +34,10 @@ def against_lightning(bench: Bench) -> dict[str, dict[str, float]]:
 def first_step(bench: Bench, *options: str) -> str:
     """Run `run.py` on the sample until the first step is made; returns what python wrote to standard error."""
     settings = [f"paths.cache={bench.cfg.paths.cache}", "data=gutenberg_sample", "logger=csv"]
-    return python(*options, "-m", "tasks.benchmarks.first_step", *settings)
+    said = python(*options, "-m", "tasks.benchmarks.first_step", *settings)
+    if MADE not in said:
+        raise AtdError("benchmark startup: run.py ended before its first step")
+    return said
 
 
 def breakdown(bench: Bench, shown: int = 12) -> list[tuple[str, float]]:
