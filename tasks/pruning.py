@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +34,9 @@ class Pruning(Callback):
 
     def __init__(self, out: Path, monitor: str, sweep: DictConfig) -> None:
         self.out, self.monitor, self.sweep = out, monitor, sweep
-        self.values = {int(k): v for k, v in curve(out)["values"].items()}
+        left = curve(out)
+        self.values = {int(k): v for k, v in left["values"].items()}
+        self.since = time.monotonic() - left["seconds"]
 
     def on_validation_end(self, trainer, module) -> None:
         import optuna
@@ -42,7 +45,8 @@ class Pruning(Callback):
         self.values[epoch] = float(trainer.callback_metrics[self.monitor])
         pruned = trainer.strategy.broadcast(self.hopeless(epoch) if trainer.is_global_zero else False)
         if trainer.is_global_zero:
-            write_atomically(self.out / "trial.json", json.dumps({"values": self.values, "pruned": pruned}))
+            left = {"values": self.values, "pruned": pruned, "seconds": time.monotonic() - self.since}
+            write_atomically(self.out / "trial.json", json.dumps(left))
         if pruned:
             raise optuna.TrialPruned(f"trial {self.sweep.trial} ended after epoch {epoch}")
 

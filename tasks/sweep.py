@@ -171,7 +171,7 @@ def outcome(run: Path) -> str | None:
 def curve(run: Path) -> dict[str, Any]:
     """The validation curve a trial left (tasks/pruning.py), by epoch."""
     path = run / "trial.json"
-    return json.loads(path.read_text()) if path.exists() else {"values": {}, "pruned": False}
+    return json.loads(path.read_text()) if path.exists() else {"values": {}, "pruned": False, "seconds": 0.0}
 
 
 def finished(
@@ -188,7 +188,7 @@ def finished(
         notes = {"primary": metrics["primary_metric"], "primary_value": metrics["value"], "seconds": metrics["seconds"]}
         state = state if math.isfinite(value) else "FAIL"
     elif state == "PRUNED":
-        value = steps[max(steps)]
+        value, notes = steps[max(steps)], {"seconds": curve(run)["seconds"]}
     else:
         error = job._return_value if job is not None else None
         if not any(t.state.name == "COMPLETE" for t in study.trials) and isinstance(error, BaseException):

@@ -80,7 +80,7 @@ def scale(column: Sequence[Any]) -> tuple[np.ndarray, list[tuple[float, str]]]:
     low, high = values.min(), values.max()
     if low == high:
         return np.full(len(values), 0.5), [(0.5, f"{low:.3g}")]
-    log = low > 0 and high / low > 30
+    log = low > 0 and high / low > 10
     marks = np.geomspace(low, high, 4) if log else np.linspace(low, high, 4)
     turn = np.log if log else np.asarray
 

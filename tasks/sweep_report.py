@@ -175,9 +175,10 @@ def write_summary(multirun: Multirun, folder: Path, config: DictConfig) -> Path:
         row[m.primary.partition("/")[2]] = best.primary
     result = Result("sweep", f"best/{metric}", {"best": row}, lower_is_better=m.lower)
     states = ", ".join(f"{sum(t.state == s for t in m.trials)} {s}" for s in ("complete", "pruned", "failed"))
-    again = f"For a figure to report, run it with several seeds: {m.command(best, 'seed')} seed=1,2,3 -m"
-    text = f"Trial {best.number} of {len(m.trials)} ({states}). {again}"
-    result.text("Best settings", [text], [("run it again", m.command(best))])
+    commands = [("run it again", m.command(best))]
+    if "seed" not in m.names:
+        commands.append(("with several seeds, for a figure to report", f"{m.command(best, 'seed')} seed=1,2,3 -m"))
+    result.text("Best settings", [f"Trial {best.number} of {len(m.trials)} ({states})."], commands)
     add_tables(result, m)
     add_figures(result, m)
     cfg = OmegaConf.masked_copy(config, [key for key in config if key != "hydra"])
