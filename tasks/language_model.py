@@ -38,6 +38,7 @@ class Optim:
     p_i: float = 0.5
     p_f: float = 0.9
     T: int = 20
+    fall: int | None = None  # steps over which lr falls linearly to 0, instead of lr_decay per epoch
 
 
 class Perplexity(Metric):
@@ -167,6 +168,9 @@ class LanguageModel(lightning.LightningModule):
             optimiser = RowAdaGrad(groups, lr=o.lr)
         else:
             optimiser = torch.optim.Adam(groups, lr=o.lr, fused=True)
+        if o.fall:
+            linear = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, o.fall)
+            return [optimiser], [{"scheduler": linear, "interval": "step"}]
         schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, o.lr_decay)
         return [optimiser], [schedule]
 

@@ -73,7 +73,8 @@ def labels_as_attributes(study: Study, seed: int) -> Outcome:
     train, dev = (replace(texts[s], attributes=texts[s].label.astype(np.int32)) for s in ("train", "dev"))
     once = Study(OmegaConf.merge(cfg, {"optim": cfg.task.labels, "trainer": {"max_epochs": 1}}), study.out)
     module, curve = fit_language_model(
-        once, config, f"labels-{seed}", seed, train, dev, list(LABELS), torch.eye(len(LABELS)), learn=True
+        once, config, f"labels-{seed}", seed, train, dev, list(LABELS), torch.eye(len(LABELS)), learn=True,
+        fall=True,
     )
     model, logp = module.model.eval(), {}
     for split in ("dev", "test"):

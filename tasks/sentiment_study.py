@@ -106,9 +106,12 @@ def lines(study: Study, texts: Texts) -> list[list[str]]:
 
 def fit_language_model(
     study: Study, config: dict, name: str, seed: int, train: Texts, dev: Texts, attributes: list[str],
-    table: torch.Tensor | None = None, learn: bool = False,
+    table: torch.Tensor | None = None, learn: bool = False, fall: bool = False,
 ) -> tuple[LanguageModel, list[dict[str, float]]]:  # fmt: skip
-    """A model of conf/model on these texts from the pretrained vectors; `table` starts L, `learn` lets it move."""
+    """A model of conf/model on these texts from the pretrained vectors; `table` starts L, `learn` lets it move.
+
+    `fall`: the step size falls linearly to 0 over the whole training.
+    """
     from tasks.language_model import LanguageModel, Optim
     from tasks.models import build
     from tasks.training import fit
@@ -123,9 +126,11 @@ def fit_language_model(
         model.L.requires_grad_(learn)
     if config["name"] == "lbl":
         train, dev = (replace(t, attributes=np.zeros(len(t), dtype=np.int32)) for t in (train, dev))
-    optim, tokeniser = Optim(**cfg.optim), {"kind": "fast", "language": "en", "numbers": False}
-    module = LanguageModel(model, [bank.vocabulary], attributes, optim, config, seed, tokeniser)
     data = window_data(train, dev, config["context"], cfg.data.batch_size, seed)
+    steps = len(data.train_dataloader()) * cfg.trainer.max_epochs
+    optim = Optim(**cfg.optim, fall=steps if fall else None)
+    tokeniser = {"kind": "fast", "language": "en", "numbers": False}
+    module = LanguageModel(model, [bank.vocabulary], attributes, optim, config, seed, tokeniser)
     curve = fit(module, data, cfg, study.out, name)
     return module, curve
 
