@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,7 @@ NAMES = (*(name for names in MEASUREMENTS for name in names), *GROWTH, "roofline
 
 
 def run(cfg: DictConfig, out: Path) -> Result:
+    logging.getLogger("gensim").setLevel(logging.ERROR)  # would tell of every epoch
     wanted = chosen(cfg.benchmark.only, cfg.benchmark.quick)
     device = torch.device("cuda" if cfg.trainer.accelerator == "gpu" and torch.cuda.is_available() else "cpu")
     bench = Bench(cfg, 3 if cfg.benchmark.quick else cfg.benchmark.rounds, cfg.benchmark.quick, device)

@@ -33,12 +33,16 @@ class Bench:
         return quick if self.quick else full
 
 
-def alternate(functions: Mapping[str, Callable[[], object]], rounds: int) -> dict[str, np.ndarray]:
-    """Seconds per call of each function in each round, A B C A B C …, after one unmeasured call each."""
-    calls = {}
-    for name, function in functions.items():
-        function()
-        calls[name] = max(1, min(1000, math.ceil(SHORTEST / max(timed(function), 1e-9))))
+def alternate(
+    functions: Mapping[str, Callable[[], object]], rounds: int, warm_up: bool = True
+) -> dict[str, np.ndarray]:
+    """Seconds per call of each function in each round, A B C A B C …, after unmeasured calls of each."""
+    calls = dict.fromkeys(functions, 1)
+    for name, function in functions.items() if warm_up else ():
+        seconds_each = timed(function)
+        if seconds_each < 1:  # the first call may have been slow for its own reasons
+            seconds_each = timed(function)
+        calls[name] = max(1, min(1000, math.ceil(SHORTEST / max(seconds_each, 1e-9))))
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     for _ in range(rounds):
         for name, function in functions.items():

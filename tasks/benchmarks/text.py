@@ -10,7 +10,7 @@ import pyarrow as pa
 from datamodules.cache import EncodedCorpus, open_or_build
 from datamodules.corpus import sample_folder
 from datamodules.encode import encode
-from datamodules.readers.books import find_books, read_books
+from datamodules.readers.books import read_books
 from datamodules.tokenise import Tokeniser
 from tasks.benchmarks.measure import Bench, alternate, faster
 
@@ -19,7 +19,7 @@ LINE = 200  # words of a document
 
 def documents(bench: Bench) -> list[str]:
     """The sample books, over and over, in documents of some 200 words. Numbers make every repetition new text."""
-    books = read_books(find_books(sample_folder(bench.cfg.paths.cache)))["text"].to_pylist()
+    books = read_books(sample_folder(bench.cfg.paths.cache))["text"].to_pylist()
     words = " ".join(books).split()
     random = np.random.default_rng(0)
     out = []
