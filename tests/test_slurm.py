@@ -176,4 +176,5 @@ def test_a_search_runs_its_trials_as_jobs(slurm, table, tmp_path):
     assert done.returncode == 0, done.stderr[-3000:]
     summary = json.loads((out / "summary.json").read_text())
     assert [t["state"] for t in summary["trials"]] == ["complete"] * 3
-    assert len(list((out / ".submitit").glob("*_[01]"))) == 3  # a batch of two, and one
+    logs = list((out / ".submitit").glob("*/*_log.out"))  # a batch of two, and one
+    assert len(logs) == 3 and all("Job completed successfully" in path.read_text() for path in logs)
