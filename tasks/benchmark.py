@@ -12,6 +12,7 @@ from rich.progress import track
 
 from atd.errors import AtdError
 from tasks.benchmarks.measure import Bench
+from tasks.report import write_atomically
 from tasks.result import Result
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ MEASUREMENTS = {
 }
 AXES = ("vocabulary", "factors", "batch", "attributes", "pairs")
 GROWTH = tuple(f"growth_{axis}" for axis in AXES)
+AT_MOST = ("attributes_1m", "memory_v100k", "neighbours_vs_gensim", "startup")  # whose ratio should be small
+SHOWN = ("ratio", "ratio_low", "ratio_high", "target", "ok")
 NAMES = (*(name for names in MEASUREMENTS for name in names), *GROWTH, "roofline")
 
 
@@ -54,6 +57,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
             verdict = "met" if row["ok"] else "missed"
             print(f"{slug}: {row['ratio']:.3g}, target {row['target']:g}: {verdict}", flush=True)
     curves = growth(bench, [axis for axis in AXES if f"growth_{axis}" in wanted], rows)
+    write_atomically(out / "table.md", markdown(rows))
     result = Result("benchmark", f"{next(iter(rows), 'none')}/ratio", rows)
     tables(result, bench, wanted)
     pictures(result, bench, wanted, curves)
@@ -80,6 +84,19 @@ def growth(bench: Bench, axes: list[str], rows: dict[str, dict[str, float]]) -> 
     curves = [grow(bench, axis, *AXES[axis](bench)) for axis in track(axes, "growth")]
     rows |= {f"growth_{curve.name}": curve.row() for curve in curves}
     return curves
+
+
+def markdown(rows: dict[str, dict[str, float]]) -> str:
+    """The table for docs/speed.md."""
+    lines = ["| row | ratio | low–high | target | met | more |", "|---|---|---|---|---|---|"]
+    for name, row in rows.items():
+        shown = {key: value for key, value in row.items() if key not in SHOWN}
+        more = ", ".join(f"{key.replace('_', ' ')} {value:.3g}" for key, value in shown.items())
+        spread = f"{row['ratio_low']:.3g}–{row['ratio_high']:.3g}" if "ratio_low" in row else ""
+        sign = "≤" if name in AT_MOST or name in GROWTH else "≥"
+        met = "yes" if row["ok"] else "no"
+        lines.append(f"| {name} | {row['ratio']:.3g} | {spread} | {sign} {row['target']:g} | {met} | {more} |")
+    return "\n".join(lines) + "\n"
 
 
 def tables(result: Result, bench: Bench, wanted: set[str]) -> None:

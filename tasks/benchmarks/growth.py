@@ -52,10 +52,11 @@ def grow(bench: Bench, name: str, sizes: Sequence[int], prepare: Callable[[int],
     """The best of a few calls at every size, and the peak memory of one in a fresh process."""
     seconds, memory = [], []
     for size in sizes:
-        memory.append(peak(lambda size=size: prepare(size), bench.device))
         function = prepare(size)
         function()
         seconds.append(min(timed(function) for _ in range(3)))
+        del function  # before the fork, which by now has all libraries in memory
+        memory.append(peak(lambda size=size: prepare(size), bench.device))
     return Growth(name, sizes, seconds, memory)
 
 
