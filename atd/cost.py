@@ -12,7 +12,19 @@ from dataclasses import dataclass
 from atd.softmax import LOGITS, ROWS
 
 FLOAT = 4  # bytes
+OTHER = 1.15  # measured: scattering rows, small operations and cold caches add 7 to 25 % to what is counted here
 STATES = {"adam": 2, "sgd": 1}  # numbers the optimiser keeps per weight; row-wise AdaGrad keeps one per row
+
+
+@dataclass(frozen=True)
+class Rates:
+    """What a machine does per second: operations in products of two shapes, bytes moved, bytes made, exponentials."""
+
+    softmax: float
+    context: float
+    copy: float
+    fresh: float
+    exponentials: float
 
 
 @dataclass(frozen=True)
@@ -99,19 +111,30 @@ class Step:
         }
 
     def traffic(self) -> int:
-        """Bytes read or written once per step by what is not a product: gradients cleared, added up, and applied."""
+        """Bytes read or written by what is not a product: rows gathered, gradients added up and applied."""
         dense = self.words + self.factors + (0 if self.sparse else self.table)
-        update = {"adam": 7, "sgd": 5}.get(self.optimiser, 5) * dense
-        gather = 6 * self.B * self.N * self.F
-        touched = 10 * self.B * self.M * self.D if self.sparse else 2 * self.table
-        return FLOAT * (update + 5 * self.V * self.F + gather + touched + 3 * self.candidates * self.P)
+        update = {"adam": 7, "sgd": 5}.get(self.optimiser, 7) * dense
+        rows = 6 * self.B * self.N * self.F + 10 * self.B * self.M * self.D
+        return FLOAT * (update + 3 * self.V * self.F + rows)
+
+    def fresh(self) -> int:
+        """Bytes of large arrays that are made anew: a CPU pays for every page of them."""
+        dense = self.V * self.F
+        arrays = 2 * dense + (0 if self.sparse else self.table)  # gradients of the two layers and of L
+        arrays += {"adam": 0, "sgd": dense}.get(self.optimiser, 2 * dense)
+        arrays += 0 if self.S else 2 * self.V * self.P + dense
+        context = 2 * self.B * self.N * (self.F + (0 if self.folded else self.K))
+        return FLOAT * (arrays + context)
 
     def exponentials(self) -> int:
         return self.B * self.candidates
 
-    def seconds(self, flops: float, bandwidth: float, exps: float) -> float:
-        """Time of a step on a machine that does so many operations, bytes and exponentials per second."""
-        return sum(self.flops().values()) / flops + self.traffic() / bandwidth + self.exponentials() / exps
+    def seconds(self, rates: Rates) -> float:
+        """Time of a step, one thing after the other."""
+        flops = self.flops()
+        products = flops["softmax"] / rates.softmax + (flops["context"] + flops["gate"]) / rates.context
+        memory = self.traffic() / rates.copy + self.fresh() / rates.fresh
+        return OTHER * (products + memory + self.exponentials() / rates.exponentials)
 
     def messages(self, W: int) -> dict[str, int]:
         """Bytes each of W processes sends per step: a ring all-reduce of what is dense, the rows in use of L."""

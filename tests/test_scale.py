@@ -10,7 +10,7 @@ import torch
 from torch.profiler import ProfilerActivity, profile
 from torch.utils.flop_counter import FlopCounterMode
 
-from atd.cost import Step
+from atd.cost import Rates, Step
 from atd.lm import MultiplicativeLM
 from atd.optim import RowAdaGrad, parameter_groups
 from atd.softmax import Noise
@@ -54,25 +54,36 @@ class Machine:
 
 
 def seconds(function, times: int = 3) -> float:
-    """The best of some, after one to warm up: other processes only ever add."""
+    """The best of some, after one to warm up. Processor time: on a busy machine the clock also counts the others."""
     function()
     best = float("inf")
     for _ in range(times):
-        since = time.perf_counter()
+        since = time.process_time()
         function()
-        best = min(best, time.perf_counter() - since)
+        best = min(best, time.process_time() - since)
     return best
 
 
-def rates(s: Step) -> tuple[float, float, float]:
-    """Operations per second in a product of the softmax's shape, bytes copied, exponentials."""
-    rows, n = min(s.B, max(128, s.logits() // s.candidates)), s.candidates
-    h, W, out = torch.randn(rows, s.P), torch.randn(n, s.P), torch.empty(rows, n)
-    product = 2 * rows * s.P * n / seconds(lambda: torch.mm(h, W.T, out=out))
-    a, b = torch.randn(8 * 2**20), torch.empty(8 * 2**20)
-    copy = 2 * a.nbytes / seconds(lambda: b.copy_(a))
-    exps = out.numel() / seconds(lambda: out.zero_().exp_())
-    return product, copy, exps
+def three_products(m: int, k: int, n: int) -> float:
+    """Operations per second in a product m×k by k×n and its backward pass."""
+    x, w, g = torch.randn(m, k), torch.randn(k, n), torch.randn(m, n)
+    dx, dw = torch.empty(m, k), torch.empty(k, n)
+    forward = seconds(lambda: torch.mm(x, w, out=g))
+    backward = seconds(lambda: torch.mm(g, w.T, out=dx)) + seconds(lambda: torch.mm(x.T, g, out=dw))
+    return 6 * m * k * n / (forward + backward)
+
+
+def rates(s: Step) -> Rates:
+    """This machine, now: what a step consists of, each timed by itself at the step's own sizes."""
+    rows, n = min(s.B, max(128, s.logits() // s.candidates)), 2**23
+    a, b, logits = torch.randn(n), torch.empty(n), torch.zeros(rows, s.candidates)
+    return Rates(
+        softmax=three_products(rows, s.P, s.candidates),
+        context=three_products(s.B, s.N * s.F, s.F) if s.folded else three_products(s.B * s.N, s.F, s.K),
+        copy=2 * a.nbytes / seconds(lambda: b.copy_(a)),
+        fresh=4 * s.V * s.F / seconds(lambda: torch.empty(s.V * s.F).fill_(0.0)),
+        exponentials=logits.numel() / seconds(lambda: logits.zero_().exp_()),
+    )
 
 
 def peak_bytes(machine: Machine) -> int:
@@ -102,7 +113,7 @@ def rows() -> dict[str, dict[str, tuple[float, float]]]:
         found[name] = {
             "GFLOP": (sum(s.flops().values()) / 1e9, counter.get_total_flops() / 1e9),
             "MB": (sum(s.memory().values()) / 1e6, peak / 1e6),
-            "ms": (s.seconds(*rates(s)) * 1e3, took * 1e3),
+            "ms": (s.seconds(rates(s)) * 1e3, took * 1e3),
         }
     for name, row in found.items():
         cells = (f"{k} {p:.3g} / {m:.3g} ({p / m:.2f})" for k, (p, m) in row.items())
