@@ -17,7 +17,7 @@ from tasks.benchmarks.measure import Bench, alternate, faster
 K, F, D, N, A, WORDS = 100, 100, 100, 5, 200, 20
 GAP = 1e-3  # SGD may stop when it has made all but this share of the possible progress
 SAMPLES = 128  # words of the fixed subset (gensim: 5 negative ones per word); see docs/speed.md for what it costs
-FAST = {"samples": SAMPLES, "tolerance": 1e-2}
+FAST = {"samples": SAMPLES, "tolerance": 0.03}  # the distance to the optimum is below that which the subset costs
 
 
 @dataclass
