@@ -13,7 +13,7 @@ from rich.progress import track
 from atd.errors import AtdError
 from tasks.benchmarks.measure import Bench
 from tasks.report import write_atomically
-from tasks.result import Result
+from tasks.result import Result, Table
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -42,6 +42,13 @@ SHOWN = ("ratio", "ratio_low", "ratio_high", "target", "ok")
 NAMES = (*(name for names in MEASUREMENTS for name in names), *GROWTH, "roofline")
 
 
+class Ratios(Result):
+    """Rows differ in what they say besides their ratio: the table shows what they share."""
+
+    def score_table(self) -> Table:
+        return Table("Results", ["", *SHOWN], [[name, *map(row.get, SHOWN)] for name, row in self.rows.items()])
+
+
 def run(cfg: DictConfig, out: Path) -> Result:
     logging.getLogger("gensim").setLevel(logging.ERROR)  # would tell of every epoch
     wanted = chosen(cfg.benchmark.only, cfg.benchmark.quick)
@@ -58,7 +65,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
             print(f"{slug}: {row['ratio']:.3g}, target {row['target']:g}: {verdict}", flush=True)
     curves = growth(bench, [axis for axis in AXES if f"growth_{axis}" in wanted], rows)
     write_atomically(out / "table.md", markdown(rows))
-    result = Result("benchmark", f"{next(iter(rows), 'none')}/ratio", rows)
+    result = Ratios("benchmark", f"{next(iter(rows), 'none')}/ratio", rows)
     tables(result, bench, wanted)
     pictures(result, bench, wanted, curves)
     return result
@@ -90,13 +97,16 @@ def markdown(rows: dict[str, dict[str, float]]) -> str:
     """The table for docs/speed.md."""
     lines = ["| row | ratio | low–high | target | met | more |", "|---|---|---|---|---|---|"]
     for name, row in rows.items():
-        shown = {key: value for key, value in row.items() if key not in SHOWN}
-        more = ", ".join(f"{key.replace('_', ' ')} {value:.3g}" for key, value in shown.items())
+        more = details(row)
         spread = f"{row['ratio_low']:.3g}–{row['ratio_high']:.3g}" if "ratio_low" in row else ""
         sign = "≤" if name in AT_MOST or name in GROWTH else "≥"
         met = "yes" if row["ok"] else "no"
         lines.append(f"| {name} | {row['ratio']:.3g} | {spread} | {sign} {row['target']:g} | {met} | {more} |")
     return "\n".join(lines) + "\n"
+
+
+def details(row: dict[str, float]) -> str:
+    return ", ".join(f"{key.replace('_', ' ')} {value:.3g}" for key, value in row.items() if key not in SHOWN)
 
 
 def tables(result: Result, bench: Bench, wanted: set[str]) -> None:
@@ -112,6 +122,7 @@ def tables(result: Result, bench: Bench, wanted: set[str]) -> None:
             "at most the target, all others at least.",
         ],
     )
+    result.table("Details", ["row", "besides"], [[name, details(row)] for name, row in result.rows.items()])
     if "startup" in wanted:
         from tasks.benchmarks.startup import breakdown
 

@@ -108,7 +108,7 @@ def against_gensim(bench: Bench) -> dict[str, dict[str, float]]:
     finally:
         torch.set_num_threads(threads)
     each = {name: float(np.median(s)) / (few if name == "exact" else len(unseen)) for name, s in seconds.items()}
-    prior = texts.model.attributes.vectors().mean(0)
+    prior = texts.model.attributes.vectors().mean(0).detach()
     moves = [infer(*some, **settings).x - prior for settings in (FAST, {})]
     cosine = float(torch.nn.functional.cosine_similarity(*moves).mean())
     rates = {"texts_per_second": 1 / each["ours"], "rival_texts_per_second": 1 / each["rival"]}
