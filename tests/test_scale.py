@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import astuple
 from itertools import accumulate
 
 import pytest
@@ -109,11 +110,14 @@ def rows() -> dict[str, dict[str, tuple[float, float]]]:
         with FlopCounterMode(display=False, custom_mapping=IN_PLACE) as counter:
             machine.loss().backward()
         peak = peak_bytes(machine)
-        took = seconds(machine.step, 2)
+        took, best = float("inf"), rates(s)
+        for _ in range(4):  # in turn: the cost of new pages changes with what else the machine does
+            took = min(took, seconds(machine.step, 1))
+            best = Rates(*map(max, astuple(best), astuple(rates(s))))
         found[name] = {
             "GFLOP": (sum(s.flops().values()) / 1e9, counter.get_total_flops() / 1e9),
             "MB": (sum(s.memory().values()) / 1e6, peak / 1e6),
-            "ms": (s.seconds(rates(s)) * 1e3, took * 1e3),
+            "ms": (s.seconds(best) * 1e3, took * 1e3),
         }
     for name, row in found.items():
         cells = (f"{k} {p:.3g} / {m:.3g} ({p / m:.2f})" for k, (p, m) in row.items())
