@@ -68,7 +68,8 @@ def curves(result: Result, runs: dict[str, list[Outcome]]) -> None:
 def show_map(result: Result, study: Study, outcome: Outcome, row: str) -> None:
     from sklearn.manifold import TSNE
 
-    x, label = outcome.x["test"][:POINTS], study.labels["test"][:POINTS]
+    every = np.linspace(0, len(outcome.x["test"]) - 1, min(POINTS, len(outcome.x["test"]))).astype(int)
+    x, label = outcome.x["test"][every], study.labels["test"][every]  # the file is not in random order
     if len(x) < 10:
         return
     points = TSNE(perplexity=min(30, len(x) // 4), init="pca", random_state=0).fit_transform(x)
