@@ -1,4 +1,7 @@
-"""The formulas of docs/scale.md against this machine at three sizes; `pytest -m "" tests/test_scale.py -s` prints them."""
+"""The formulas of docs/scale.md against this machine at three sizes.
+
+`pytest -m "" tests/test_scale.py -s` prints them; times are asserted only there, since a busy machine misleads.
+"""
 
 from __future__ import annotations
 
@@ -126,7 +129,7 @@ def rows() -> dict[str, dict[str, tuple[float, float]]]:
 
 
 @pytest.mark.parametrize("name", SIZES)
-@pytest.mark.parametrize("quantity", ["GFLOP", "MB", pytest.param("ms", marks=pytest.mark.slow)])  # a busy machine misleads
+@pytest.mark.parametrize("quantity", ["GFLOP", "MB", pytest.param("ms", marks=pytest.mark.slow)])
 def test_predictions_hold_within_a_quarter(name, quantity, rows):
     predicted, measured = rows[name][quantity]
     assert predicted == pytest.approx(measured, rel=0.25)
