@@ -282,10 +282,10 @@ class Stopwatch(Callback):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("samples", [0, 1000], ids=["exact", "sampled"])
-def test_two_processes_are_faster_than_one(samples, real_data, tmp_path):
+@pytest.mark.parametrize("samples, batch", [(0, 4096), (1000, 16384)], ids=["exact", "sampled"])
+def test_two_processes_are_faster_than_one(samples, batch, real_data, tmp_path):
     """On two quiet cores: pytest -m slow tests/test_ddp.py -k faster -s"""
-    size = ["data=gutenberg", "data.batch_size=4096", "model.K=100", "model.F=100", "model.D=50", "model.context=5"]
+    size = ["data=gutenberg", f"data.batch_size={batch}", "model.K=100", "model.F=100", "model.D=50", "model.context=5"]
     size += [f"optim.samples={samples}", "trainer.checkpoint_every=100000", "logger=none", f"paths.data={real_data}"]
     configs = {1: configured(*size), 2: configured("trainer=ddp_cpu", *size)}
     data = open_corpus(configs[1])
