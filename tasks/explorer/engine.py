@@ -15,6 +15,7 @@ from atd.generate import generate
 from atd.infer import SoftmaxWords, infer, windows
 from atd.mix import nearest_names
 from atd.neighbours import compare, unit
+from atd.softmax import softmax_pass
 from atd.vocabulary import BOS_ID, SPECIALS, UNK_ID
 from datamodules.tokenise import Tokeniser
 from tasks.figures import plane
@@ -158,16 +159,12 @@ class Engine:
         """Perplexity of a text under every attribute's vector (A), over the softmax of `SOFTMAX` words."""
         where = (tokens_T != UNK_ID).nonzero()[:, 0]
         r_TF = self.model.context(windows(tokens_T, offsets, where, self.model.C.shape[0]))
-        target_T = tokens_T[where]
-        W_VF, b_V = self.model.output()
+        target_T, words = tokens_T[where], self.softmax
+        own = words.W_VF[target_T], words.b_V[target_T], words.column_V[target_T]
         out = []
         for gate_F in self.model.gate(self.x_AD):
-            f_TF = r_TF * gate_F
-            log_Z_T = torch.addmm(self.softmax.b_S, f_TF, self.softmax.W_SF.T).logsumexp(1)
-            goal_T = (f_TF * W_VF[target_T]).sum(1) + b_V[target_T]
-            if self.softmax.inside_V is not None:
-                log_Z_T = torch.logaddexp(log_Z_T, goal_T.masked_fill(self.softmax.inside_V[target_T], -torch.inf))
-            out.append((log_Z_T - goal_T).mean().exp())
+            nll_T, *_ = softmax_pass(r_TF * gate_F, words.candidates, *own)
+            out.append(nll_T.mean().exp())
         return torch.stack(out)
 
     def place(self, x_D: torch.Tensor) -> list[float]:
