@@ -37,6 +37,7 @@ def test_metrics_have_the_stable_names(tmp_path):
         "task": "tour",
         "primary_metric": "atd/perplexity",
         "value": 12.345,
+        "lower_is_better": False,
         "seconds": 2.0,
         "rows": {"atd": {"perplexity": 12.345, "wins": 3}, "lbl": {"perplexity": 20.0}},
     }
