@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import Any, Self
 
 from atd.errors import AtdError
 
 
-class Position:
+class Position(ABC):
     """What loaders share: `epoch`, `position` (batches yielded) and where the next iteration starts.
 
     A subclass says in `_identity` what a saved position depends on, such as data, seed and batch size.
@@ -18,8 +19,8 @@ class Position:
     _start = 0
     batch_sampler = None  # Lightning asks whether a loader with a sampler has one
 
-    def _identity(self) -> dict[str, Any]:
-        raise NotImplementedError
+    @abstractmethod
+    def _identity(self) -> dict[str, Any]: ...
 
     @property
     def sampler(self) -> Self:

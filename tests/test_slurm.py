@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import csv
 import getpass
 import json
 import os
-import random
 import shutil
 import socket
 import subprocess
@@ -114,34 +112,18 @@ def slurm(tmp_path_factory) -> Iterator[dict[str, str]]:
             daemon.wait(20)
 
 
-@pytest.fixture(scope="module")
-def table(tmp_path_factory) -> list[str]:
-    """A corpus of 300 lines about two places."""
-    draw = random.Random(0)
-    things = {"sea": "ship wave sail gull net tide", "farm": "cow field barn hen oats hay"}
-    path = tmp_path_factory.mktemp("table") / "places.csv"
-    with path.open("w", newline="") as file:
-        out = csv.writer(file)
-        out.writerow(["text", "place"])
-        for _ in range(300):
-            place = draw.choice(list(things))
-            a, b = draw.choices(things[place].split(), k=2)
-            out.writerow([f"the {a} sees the {b} and the {a} .", place])
-    return ["data=table", f"data.path={path}", "data.text=text", "data.attributes=[place]", "data.min_count=1"]
-
-
 def reason(job: str, environment: dict[str, str]) -> str:
     """Why a job waits. Slurm keeps a requeued one for two minutes, in case its node is broken: BeginTime."""
     command = ["squeue", "--noheader", "--format=%r", f"--jobs={job}"]
     return subprocess.run(command, env=environment, capture_output=True, text=True).stdout
 
 
-def test_a_multirun_of_four_jobs_of_which_two_are_preempted(slurm, table, tmp_path):
+def test_a_multirun_of_four_jobs_of_which_two_are_preempted(slurm, places, tmp_path):
     """Jobs 0 and 1 are the same, and 2 and 3; 1 is told to go (SIGUSR2), 3 is requeued by the cluster."""
     out = tmp_path / "multirun"
     command = [sys.executable, "run.py", "-m", "cluster=slurm", f"hydra.sweep.dir={out}", "seed=1,1,2,2"]
     with (tmp_path / "run.log").open("w") as log:
-        run = subprocess.Popen([*command, *table, *TINY, *JOB], cwd=ROOT, env=slurm, stdout=log, stderr=log)
+        run = subprocess.Popen([*command, *places, *TINY, *JOB], cwd=ROOT, env=slurm, stdout=log, stderr=log)
     orders = {1: ["scancel", "--signal=USR2"], 3: ["scontrol", "requeue"]}
     try:
         for n, order in orders.items():
@@ -167,10 +149,10 @@ def test_a_multirun_of_four_jobs_of_which_two_are_preempted(slurm, table, tmp_pa
     assert "4 complete" in (out / "report.html").read_text()
 
 
-def test_a_search_runs_its_trials_as_jobs(slurm, table, tmp_path):
+def test_a_search_runs_its_trials_as_jobs(slurm, places, tmp_path):
     out = tmp_path / "sweep"
     command = [sys.executable, "run.py", "cluster=slurm", "sweep=tpe", "sweep.trials=3", "sweep.parallel=2"]
-    command += [f"sweep.folder={out}", "optim.lr=tag(log,interval(1e-3,1e-1))", *table, *JOB]
+    command += [f"sweep.folder={out}", "optim.lr=tag(log,interval(1e-3,1e-1))", *places, *JOB]
     command += [line for line in TINY if not line.startswith(("optim.lr", "trainer.max"))] + ["trainer.max_epochs=2"]
     done = subprocess.run(command, cwd=ROOT, env=slurm, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stderr[-3000:]

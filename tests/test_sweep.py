@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import os
-import random
 import shlex
 import signal
 import subprocess
@@ -208,20 +206,10 @@ def test_settings_are_repeated_as_typed_and_plotted_as_values():
 
 
 @pytest.fixture(scope="module")
-def search(tmp_path_factory) -> list[str]:
-    """The command of a small search, on a table of 200 lines about two places."""
-    draw = random.Random(0)
-    things = {"sea": "ship wave sail gull net tide", "farm": "cow field barn hen oats hay"}
-    path = tmp_path_factory.mktemp("table") / "places.csv"
-    with path.open("w", newline="") as file:
-        out = csv.writer(file)
-        out.writerow(["text", "place"])
-        for _ in range(200):
-            place = draw.choice(list(things))
-            a, b = draw.choices(things[place].split(), k=2)
-            out.writerow([f"the {a} sees the {b} and the {a} .", place])
+def search(places) -> list[str]:
+    """The command of a small search."""
     command = [sys.executable, "run.py", "sweep=tpe", "sweep.trials=5", "sweep.startup=2", "sweep.grace=2"]
-    command += [*RANGES, "data=table", f"data.path={path}", "data.attributes=[place]", "data.min_count=1"]
+    command += [*RANGES, *places]
     command += ["logger=none", "model.K=8", "model.D=3", "optim.samples=0", "data.batch_size=64", "trainer.threads=1"]
     return [*command, "trainer.max_epochs=4", "trainer.checkpoint_every=3"]
 
