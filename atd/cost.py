@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from atd.softmax import LOGITS, ROWS
+from atd.softmax import GROUP, LOGITS, ROWS
 
 FLOAT = 4  # bytes
 OTHER = 1.05  # measured: scattering rows, small operations and cold caches add some 5 % to what is counted here
@@ -43,7 +43,7 @@ class Step:
 
     @property
     def P(self) -> int:
-        return -(-(self.F + 2) // 8) * 8
+        return -(-(self.F + 4) // 8) * 8
 
     @property
     def words(self) -> int:
@@ -85,10 +85,16 @@ class Step:
             "softmax": 6 * B * self.candidates * self.P,  # logits, gradient in h, gradient in W
         }
 
+    @property
+    def groups(self) -> int:
+        """Parts of the batch with candidates of their own."""
+        return max(self.B // GROUP, 1) if self.S else 1
+
     def logits(self) -> int:
         """Logits that exist at once."""
-        rows = max(LOGITS // self.candidates // ROWS, 1) * ROWS
-        return min(rows, self.B) * self.candidates
+        table = self.groups * self.candidates
+        rows = max(LOGITS // table // ROWS, 1) * ROWS
+        return min(rows, -(-self.B // self.groups)) * table
 
     def memory(self) -> dict[str, int]:
         """Bytes at the peak of a step: what stays, and the larger of its two heights.
@@ -100,7 +106,7 @@ class Step:
         rows = 2 * self.V + 2 * F + N + self.A  # row-wise AdaGrad: W_fv and b, W_fk and W_fd, C, L
         states = STATES[self.optimiser] * self.weights if self.optimiser in STATES else rows
         touched = B * self.M * (D + 2) if self.sparse else self.table
-        softmax = 2 * self.candidates * self.P + self.logits()
+        softmax = 2 * self.groups * self.candidates * self.P + self.logits()
         gradients = self.words + self.factors + touched + self.V * F + (0 if self.S else self.V * self.P)
         activations = B * (N * F + 4 * F)
         return {

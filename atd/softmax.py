@@ -1,10 +1,14 @@
 """The loss over the vocabulary: exact, or over a sample of noise words. Both are one pass over the same three products.
 
-B batch, H hidden, V vocabulary, S candidates (all words, or the noise words shared by the batch), P columns.
+B batch, H hidden, V vocabulary, P columns; G groups of R rows of the batch, S candidates of each: all words (G = 1), or
+the noise words that a group shares.
 
 −log P(target) = log Z with Z = 1 + Σ_{s ≠ target} exp(h·w_s + b_s − goal), goal the target's logit. Nothing but the
-products costs much: the bias and −goal are two more columns of the first product, the sum Z is a column of the second,
-and 1/Z scales the rows of h in the third. What is left per logit is one exp, in place, in a chunk that stays in cache.
+products costs much: the bias and −goal are columns of the first product, the sum Z is a column of the second, and 1/Z
+scales the rows of h in the third. What is left per logit is one exp, in place, in a chunk that stays in cache.
+
+Under bf16 autocast the products are in bf16; what would suffer, bias and goal, has two columns each, the number
+rounded and what was lost by rounding.
 """
 
 from __future__ import annotations
@@ -17,18 +21,14 @@ from torch.nn import functional
 
 LOGITS = 5 * 2**20  # alive at once: 20 MB stay in cache and are not given back to the system between steps
 ROWS = 128  # of the batch in a chunk, at least, and a multiple of: fewer make slow products
+GROUP = 256  # rows of the batch that share their noise words
 HUGE = 1e30  # a sum of exponentials near the end of single precision
 
 
 def exact_nll(h_BH: Tensor, W_VH: Tensor, b_V: Tensor, target_B: Tensor, reduction: str = "mean") -> Tensor:
     """Cross-entropy of the full softmax; the B×V logits never exist at once."""
-    if torch.is_autocast_enabled(h_BH.device.type):
-        options = nn.LinearCrossEntropyOptions(batch_chunk_size=512, chunking_method=None)
-        return functional.linear_cross_entropy(
-            h_BH, W_VH, target_B, linear_bias=b_V, reduction=reduction, options=options
-        )
-    own_BH, own_B = functional.embedding(target_B, W_VH), functional.embedding(target_B, b_V[:, None])[:, 0]
-    return _SoftmaxNLL.apply(h_BH, W_VH, b_V, own_BH, own_B, target_B, _weight(reduction, len(h_BH)))
+    own_BH, own_B = _rows(target_B, W_VH, b_V)
+    return _nll(h_BH, W_VH[None], b_V[None], own_BH, own_B, target_B, reduction)
 
 
 class Shares:
@@ -62,30 +62,48 @@ class Shares:
         return self.certain[samples]
 
     def choose(self, samples: int, offset: float | Tensor) -> tuple[Tensor, Tensor]:
-        """(ids, log weight) of `samples` words, or of all if they are fewer; `offset` is uniform on [0, 1)."""
-        k = self.head(samples)
+        """(ids, log weight) of `samples` words, or of all if they are fewer; `offset` is uniform on [0, 1).
+
+        Several offsets (G) give as many choices (G×samples).
+        """
+        k, offset = self.head(samples), torch.as_tensor(offset, device=self.end_V.device)[..., None]
         n = min(samples, len(self.q_V)) - k
         before = self.end_V[k - 1] if k else 0.0
         part = (1 - before) / max(n, 1)
         place = torch.searchsorted(self.end_V, before + (torch.arange(n, device=self.end_V.device) + offset) * part)
         place = place.clamp(k, len(self.q_V) - 1)
-        log_weight = torch.cat([self.q_V.new_zeros(k), (part / self.q_V[place]).log()])
-        return torch.cat([self.order_V[:k], self.order_V[place]]), log_weight.float()
+        certain = self.order_V[:k].expand(*place.shape[:-1], k)
+        log_weight = torch.cat([torch.zeros_like(certain, dtype=torch.float64), (part / self.q_V[place]).log()], -1)
+        return torch.cat([certain, self.order_V[place]], -1), log_weight.float()
 
 
 class Noise(nn.Module):
-    """What noise words are drawn by: unigram counts raised to `power`."""
+    """What noise words are drawn by: unigram counts raised to `power`.
+
+    A batch is divided into groups of some `GROUP` rows, each with words of its own, at offsets that are themselves at
+    equal distances: all groups' words together are near the whole vocabulary. `place` says which rows of a batch this
+    process has, (first, number in all), when it is one of several: they draw what one process would.
+    """
 
     def __init__(self, counts: Sequence[int] | Tensor, power: float = 0.75):
         super().__init__()
         self.shares = Shares(torch.as_tensor(counts, dtype=torch.float64).clamp(min=1).pow(power))
+        self.place: tuple[int, int] | None = None
 
-    def candidates(self, samples: int, generator: torch.Generator, device: torch.device) -> tuple[Tensor, Tensor]:
-        """Distinct words (S) and the logs of how many words each stands for (S)."""
-        offset = torch.rand((), dtype=torch.float64, generator=generator, device=generator.device)
+    def candidates(
+        self, samples: int, B: int, generator: torch.Generator, device: torch.device
+    ) -> tuple[Tensor, Tensor, tuple[int, int]]:
+        """Words of every group that B rows touch (G×S), distinct in each, the logs of how many words each stands for
+        (G×S), and the rows that the first and the last group have besides."""
+        first, total = self.place or (0, B)
+        groups = max(total // GROUP, 1)
+        R = max(-(-total // groups), 1)
+        low, high = first // R, max(-(-(first + B) // R), 1)
+        start = torch.rand((), dtype=torch.float64, generator=generator, device=generator.device)
         if self.shares.q_V.device != device:
             self.shares.to(device)
-        return self.shares.choose(samples, offset.to(device))
+        offset_G = (start.to(device) + torch.arange(low, high, device=device) / groups) % 1
+        return *self.shares.choose(samples, offset_G), (first - low * R, high * R - first - B)
 
 
 def sampled_nll(
@@ -103,72 +121,112 @@ def sampled_nll(
     Without the correction frequent words, drawn often, would be pushed down; with it the estimate tends to
     the exact softmax as S grows. A noise word equal to the target is left out: it would be counted twice.
     """
-    ids_S, correction_S = noise.candidates(samples, generator, b_V.device)
-    column_V = torch.full((len(b_V),), -1, device=ids_S.device)
-    column_V[ids_S] = torch.arange(len(ids_S), device=ids_S.device)
-    rows, S = torch.cat([ids_S, target_B]), len(ids_S)
-    W, b = functional.embedding(rows, W_VH), functional.embedding(rows, b_V[:, None])[:, 0]
-    with torch.autocast(h_BH.device.type, enabled=False):
-        return _SoftmaxNLL.apply(
-            h_BH.to(W.dtype), W[:S], b[:S] + correction_S, W[S:], b[S:], column_V[target_B],
-            _weight(reduction, len(h_BH)),
-        )
+    ids_GS, correction_GS, added = noise.candidates(samples, len(h_BH), generator, b_V.device)
+    target_B = functional.pad(target_B, added)
+    column_B = _columns(ids_GS, target_B.view(len(ids_GS), -1)).flatten()
+    W, b = _rows(torch.cat([ids_GS.flatten(), target_B]), W_VH, b_V)
+    n = ids_GS.numel()
+    W_GSH, b_GS = W[:n].unflatten(0, ids_GS.shape), b[:n].view_as(ids_GS) + correction_GS
+    return _nll(h_BH, W_GSH, b_GS, W[n:], b[n:], column_B, reduction, added)
 
 
-def _weight(reduction: str, B: int) -> float | None:
-    return {"mean": 1 / max(B, 1), "sum": 1.0, "none": None}[reduction]
+def _rows(ids: Tensor, W_VH: Tensor, b_V: Tensor) -> tuple[Tensor, Tensor]:
+    """Vectors and biases of some words."""
+    return functional.embedding(ids, W_VH), functional.embedding(ids, b_V[:, None])[:, 0]
+
+
+def _columns(ids_GS: Tensor, target_GR: Tensor) -> Tensor:
+    """Where each target is among the candidates of its group, or −1 (G×R)."""
+    ids_GS, order_GS = ids_GS.sort(1)
+    place_GR = torch.searchsorted(ids_GS, target_GR).clamp(max=ids_GS.shape[1] - 1)
+    return order_GS.gather(1, place_GR).where(ids_GS.gather(1, place_GR) == target_GR, -1)
+
+
+def _nll(
+    h_BH: Tensor,
+    W_GSH: Tensor,
+    b_GS: Tensor,
+    own_BH: Tensor,
+    own_B: Tensor,
+    column_B: Tensor,
+    reduction: str,
+    added: tuple[int, int] = (0, 0),
+) -> Tensor:
+    """The loss of h's rows. `added` rows before and after them fill the groups up, and count for nothing."""
+    B, device = len(h_BH), h_BH.device.type
+    bf16 = torch.is_autocast_enabled(device) and torch.get_autocast_dtype(device) == torch.bfloat16
+    dtype = torch.bfloat16 if bf16 else W_GSH.dtype
+    share = {"mean": 1 / max(B, 1), "sum": 1.0, "none": None}[reduction]
+    weight_B = None if share is None else functional.pad(own_B.new_full((B,), share), added)
+    with torch.autocast(device, enabled=False):
+        h_BH = functional.pad(h_BH.to(W_GSH.dtype), (0, 0, *added))
+        nll = _SoftmaxNLL.apply(h_BH, W_GSH, b_GS, own_BH, own_B, column_B, weight_B, dtype)
+    return nll[added[0] : added[0] + B] if share is None else nll
 
 
 class _SoftmaxNLL(torch.autograd.Function):
     """Candidates (W, b), the targets' own rows and biases, and the column of each target among the candidates or −1.
 
-    With a weight the loss is weight·Σ and its gradients are made in the forward pass, from the same exponentials.
-    Without one it is a loss per row, whose weights are known only in the backward pass: that repeats the pass.
+    With weights the loss is Σ weight·(−log P) and its gradients are made in the forward pass, from the same
+    exponentials. Without them it is a loss per row, weighted only in the backward pass: that repeats the pass.
     """
 
     @staticmethod
-    def forward(ctx, h, W, b, own, own_b, column, weight):
-        ctx.weight, words = weight, Candidates(W, b)
+    def forward(ctx, h, W, b, own, own_b, column, weight, dtype):
+        words = Candidates(W, b, dtype)
+        ctx.weighted, ctx.dtype = weight is not None, dtype
         if weight is None:
             ctx.save_for_backward(h, W, b, own, own_b, column)
             return softmax_pass(h, words, own, own_b, column)[0]
         if not any(ctx.needs_input_grad):
-            return softmax_pass(h, words, own, own_b, column)[0].sum() * weight
-        nll_B, *gradients = _gradients(h, words, own, own_b, column, h.new_full((len(h),), weight))
+            return softmax_pass(h, words, own, own_b, column)[0] @ weight
+        nll_B, *gradients = _gradients(h, words, own, own_b, column, weight)
         ctx.save_for_backward(*gradients)
-        return nll_B.sum() * weight
+        return nll_B @ weight
 
     @staticmethod
     def backward(ctx, gradient):
-        if ctx.weight is None:
-            h, W, b, *rest = ctx.saved_tensors
-            _, *parts = _gradients(h, Candidates(W, b), *rest, gradient)
-        else:
+        if ctx.weighted:
             parts = [part if gradient == 1 else part * gradient for part in ctx.saved_tensors]
-        return *parts, None, None
+        else:
+            h, W, b, *rest = ctx.saved_tensors
+            _, *parts = _gradients(h, Candidates(W, b, ctx.dtype), *rest, gradient)
+        return *parts, None, None, None
 
 
 def _gradients(h_BH: Tensor, words: Candidates, own_BH: Tensor, own_B: Tensor, column_B: Tensor, weight_B: Tensor):
     """−log P and the gradients in h, W, b, own rows and own biases."""
-    dW_SP = torch.zeros_like(words.W_SP)
-    nll_B, dh_BH, miss_B = softmax_pass(h_BH, words, own_BH, own_B, column_B, weight_B, dW_SP)
-    return nll_B, dh_BH, dW_SP[:, : words.H], dW_SP[:, words.H], h_BH * -miss_B[:, None], -miss_B
+    H, dW_GSP = words.H, h_BH.new_zeros(words.W_GSP.shape)
+    nll_B, dh_BH, miss_B = softmax_pass(h_BH, words, own_BH, own_B, column_B, weight_B, dW_GSP)
+    return nll_B, dh_BH, dW_GSP[..., :H], dW_GSP[..., H], h_BH * -miss_B[:, None], -miss_B
 
 
 class Candidates:
-    """S words as one table of P columns, [W, b, 1, 0 …]: bias, shift and sum become part of the products.
+    """The words of each group as one table of P columns, [W, b, b's rest, 1, 1, 0 …]: bias, shift and sum become part
+    of the products, which are in `dtype`.
 
     P is a whole number of eights: with 102 columns the products are a third slower than with 104.
     """
 
-    def __init__(self, W_SH: Tensor, b_S: Tensor):
-        self.H = W_SH.shape[1]
-        self.W_SP = W_SH.new_zeros(len(b_S), -(-(self.H + 2) // 8) * 8)
-        self.W_SP[:, : self.H], self.W_SP[:, self.H], self.W_SP[:, self.H + 1] = W_SH, b_S, 1
+    def __init__(self, W_GSH: Tensor, b_GS: Tensor, dtype: torch.dtype | None = None):
+        """Without groups, W_SH and b_S, they are the candidates of all rows."""
+        if W_GSH.dim() == 2:
+            W_GSH, b_GS = W_GSH[None], b_GS[None]
+        self.H = H = W_GSH.shape[-1]
+        self.W_GSP = W_GSH.new_zeros(*b_GS.shape, -(-(H + 4) // 8) * 8, dtype=dtype)
+        self.W_GSP[..., :H], self.W_GSP[..., H + 2 : H + 4] = W_GSH, 1
+        write_exactly(b_GS, self.W_GSP, H)
 
     def rows(self) -> int:
-        """Rows of the batch whose logits exist at once."""
-        return max(LOGITS // len(self.W_SP) // ROWS, 1) * ROWS
+        """Rows of every group whose logits exist at once."""
+        G, S, _ = self.W_GSP.shape
+        return max(LOGITS // (G * S) // ROWS, 1) * ROWS
+
+
+def write_exactly(values: Tensor, table: Tensor, column: int) -> None:
+    """Into two columns of a table: as far as its precision goes, and the rest."""
+    table[..., column] = values
+    table[..., column + 1] = values - table[..., column]
 
 
 def softmax_pass(
@@ -178,42 +236,53 @@ def softmax_pass(
     own_B: Tensor,
     column_B: Tensor,
     weight_B: Tensor | None = None,
-    dW_SP: Tensor | None = None,
+    dW_GSP: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """−log P (B) and, with weights, the gradient of Σ weight·(−log P) in h (B×H) and, but for the sign, in the targets'
-    biases (B); the gradient in the candidates' table is added to `dW_SP`.
+    biases (B); the gradient in the candidates' table is added to `dW_GSP`.
 
     Logits are counted from the target's own, so that Z = 1 + others.
     """
-    (B, H), rows = h_BH.shape, words.rows()
-    goal_B = (h_BH * own_BH).sum(1) + own_B
-    h_BP = h_BH.new_zeros(B, words.W_SP.shape[1])
-    h_BP[:, :H], h_BP[:, H], h_BP[:, H + 1] = h_BH, 1, -goal_B
-    buffer = h_BH.new_empty(min(rows, B), len(words.W_SP))
-    nll_B, miss_B, dh_BH = torch.empty_like(goal_B), torch.empty_like(goal_B), torch.empty_like(h_BH)
-    for i in range(0, B, rows):
-        at = slice(i, i + rows)
-        out, column = buffer[: min(rows, B - i)], column_B[at, None]
-        mass, rise = _exponentials(h_BP[at], words.W_SP, column, out), torch.zeros_like(goal_B[at])
-        if not (mass[:, H + 1] < HUGE).all():  # a word is exp(70) times likelier: count from the likeliest
-            rise = torch.mm(h_BP[at], words.W_SP.T, out=out).amax(1).clamp(min=0)
-            h_BP[at, H + 1] -= rise
-            mass = _exponentials(h_BP[at], words.W_SP, column, out)
-        others = mass[:, H + 1]
+    W_GSP, (B, H), rows = words.W_GSP, h_BH.shape, words.rows()
+    (G, S, P), R = W_GSP.shape, B // len(W_GSP)
+    own_GRH, column_GR = own_BH.view(G, R, H), column_B.view(G, R)
+    goal_GR = ((h_BH * own_BH).sum(1) + own_B).view(G, R)
+    h_GRP = W_GSP.new_zeros(G, R, P)
+    h_GRP[..., :H], h_GRP[..., H : H + 2] = h_BH.view(G, R, H), 1
+    write_exactly(-goal_GR, h_GRP, H + 2)
+    buffer = W_GSP.new_empty(G, min(rows, R), S)
+    nll_GR, miss_GR, dh_GRH = torch.empty_like(goal_GR), torch.empty_like(goal_GR), torch.empty_like(own_GRH)
+    for i in range(0, R, rows):
+        at = (slice(None), slice(i, i + rows))
+        h, out, column, goal = h_GRP[at], buffer[:, : R - i], column_GR[at], goal_GR[at]
+        mass, rise = _exponentials(h, W_GSP, column, out).to(goal.dtype), torch.zeros_like(goal)
+        if not (mass[..., H + 2] < HUGE).all():  # a word is exp(70) times likelier: count from the likeliest
+            rise = torch.bmm(h, W_GSP.mT, out=out).amax(2).clamp(min=0).to(goal.dtype)
+            write_exactly(-goal - rise, h, H + 2)
+            mass = _exponentials(h, W_GSP, column, out).to(goal.dtype)
+        others = mass[..., H + 2]
         Z = others + (-rise).exp()
-        nll_B[at] = Z.log() + rise
+        nll_GR[at] = Z.log() + rise
         if weight_B is None:
             continue
-        scale, miss_B[at] = (weight_B[at] / Z)[:, None], weight_B[at] * others / Z
-        torch.mul(mass[:, :H], scale, out=dh_BH[at]).addcmul_(miss_B[at, None], own_BH[at], value=-1)
-        if dW_SP is not None:
-            dW_SP.addmm_(out.T, h_BP[at] * scale)
-    return nll_B, dh_BH, miss_B
+        weight = weight_B.view(G, R)[at]
+        scale, miss_GR[at] = (weight / Z)[..., None], weight * others / Z
+        torch.mul(mass[..., :H], scale, out=dh_GRH[at]).addcmul_(miss_GR[at][..., None], own_GRH[at], value=-1)
+        if dW_GSP is not None:
+            _add_product(dW_GSP, out.mT, h * scale.to(h.dtype))
+    return nll_GR.flatten(), dh_GRH.flatten(0, 1), miss_GR.flatten()
 
 
-def _exponentials(h_BP: Tensor, W_SP: Tensor, column_B1: Tensor, out_BS: Tensor) -> Tensor:
-    """exp of the shifted logits into `out`, 0 in the target's own column; returns out · W_SP."""
-    torch.mm(h_BP, W_SP.T, out=out_BS).exp_()
-    place = column_B1.clamp(min=0)
-    out_BS.scatter_(1, place, out_BS.gather(1, place) * (column_B1 < 0))
-    return out_BS @ W_SP
+def _exponentials(h_GRP: Tensor, W_GSP: Tensor, column_GR: Tensor, out_GRS: Tensor) -> Tensor:
+    """exp of the shifted logits into `out`, 0 in the target's own column; returns out · W."""
+    torch.bmm(h_GRP, W_GSP.mT, out=out_GRS).exp_()
+    place = column_GR.clamp(min=0)[..., None]
+    out_GRS.scatter_(2, place, out_GRS.gather(2, place) * (column_GR < 0)[..., None])
+    return out_GRS @ W_GSP
+
+
+def _add_product(sum_GSP: Tensor, a_GSR: Tensor, b_GRP: Tensor) -> None:
+    if sum_GSP.dtype == a_GSR.dtype:
+        torch.baddbmm(sum_GSP, a_GSR, b_GRP, out=sum_GSP)
+    else:
+        sum_GSP += a_GSR @ b_GRP

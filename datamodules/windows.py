@@ -8,7 +8,7 @@ on (seed, epoch) alone. Nothing depends on the number of processes:
 - rank r of W takes the r-th of W nearly equal parts of each batch. Every rank thus sees the same number of batches (DDP
   would wait for ever otherwise), at least one example in each, and over all ranks every example comes exactly once.
 - `weight` is what the rank's mean loss over the batch in use counts for, so that the mean over ranks is the mean over
-  the global batch also where the parts differ by one.
+  the global batch also where the parts differ by one; `place` is where the part begins in that batch, and its size.
 - a checkpoint made on 4 ranks resumes exactly on 1 or 8, since the position is a count of global batches.
 
 Legend: B batch (of this rank), N context, M attributes of one document.
@@ -99,7 +99,7 @@ class WindowLoader(Position):
         self._schedule = self._interleave()
         self._check_ranks()
         self.epoch = self.position = self._start = 0
-        self.weight = 1.0
+        self.weight, self.place = 1.0, (0, 0)
 
     def __len__(self) -> int:
         return len(self._schedule)
@@ -111,7 +111,7 @@ class WindowLoader(Position):
             g, k = self._schedule[position]
             self.position = position + 1  # a checkpoint made while this batch is in use counts it as done
             part, size = self._slice(g, k)
-            self.weight = len(part) * self.world_size / size
+            self.weight, self.place = len(part) * self.world_size / size, (size * self.rank // self.world_size, size)
             yield self._batch(g, part, orders[g])
 
     @property

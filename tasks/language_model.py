@@ -15,6 +15,7 @@ from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, parameter_groups
 from atd.softmax import Noise
 from atd.vocabulary import Vocabulary
 from tasks.models import build, start
+from tasks.seeding import seed_step
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -116,19 +117,20 @@ class LanguageModel(lightning.LightningModule):
     def draws(self, batch_idx: int) -> torch.Generator:
         """Noise words and dropout are a function of seed and step alone: a resumed run draws the same ones.
 
-        All processes draw the same noise words, those that one process would, and each its own dropout.
+        Processes draw the noise words that one would, each those of its part of the batch, and their own dropout.
         """
         accumulate = self.trainer.accumulate_grad_batches
         step = self.global_step * accumulate + batch_idx % accumulate
         seed = (self.seed * 1_000_003 + step) * 1024
-        torch.manual_seed(seed + self.global_rank)
+        seed_step(seed + self.global_rank, self.device)
         return torch.Generator().manual_seed(seed)
 
     def training_step(self, batch, batch_idx: int) -> torch.Tensor:
         context, target, attribute, *rest = batch
         language = int(rest[0]) if rest else 0
-        draws = self.draws(batch_idx)
+        draws, loader = self.draws(batch_idx), self.trainer.train_dataloader
         if self.optim.samples:
+            self.noise[language].place = getattr(loader, "place", None)
             loss = self.model.sampled_nll(
                 context,
                 target,
@@ -140,7 +142,7 @@ class LanguageModel(lightning.LightningModule):
             )
         else:
             loss = self.model.nll(context, target, attribute, language)
-        loss = loss * getattr(self.trainer.train_dataloader, "weight", 1.0)
+        loss = loss * getattr(loader, "weight", 1.0)
         if self.global_step % self.trainer.log_every_n_steps == 0:
             self.log("train/loss", loss, sync_dist=True)
         return loss

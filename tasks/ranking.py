@@ -15,6 +15,7 @@ from atd.optim import RowAdaGrad
 from atd.ranking import RankingModel
 from atd.vocabulary import Vocabulary
 from datamodules.pairs import PairBatch
+from tasks.seeding import seed_step
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Ranking(lightning.LightningModule):
         self.steps, self.lr, self.lr_factors, self.weight_decay, self.seed = steps, lr, lr_factors, weight_decay, seed
 
     def training_step(self, batch: PairBatch, batch_idx: int) -> Tensor:
-        torch.manual_seed((self.seed * 1_000_003 + self.global_step) * 1024 + self.global_rank)
+        seed_step((self.seed * 1_000_003 + self.global_step) * 1024 + self.global_rank, self.device)
         a_BK, b_BK = self.model(batch.bags, batch.languages, batch.size)
         drawn = b_BK[batch.size :]
         c_BnK = drawn.view(batch.size, -1, drawn.shape[1]) if len(drawn) else None

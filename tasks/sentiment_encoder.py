@@ -17,6 +17,7 @@ from torch.optim.swa_utils import AveragedModel
 from atd.encoder import ContextEncoder, TreeEncoder
 from datamodules.forest import Forest, Padded, PhraseLoader, TreeLoader
 from datamodules.parses import Parses
+from tasks.seeding import seed_step
 from tasks.sentiment_scores import accuracies
 
 
@@ -100,7 +101,7 @@ class Sentiment(lightning.LightningModule):
         self.seen: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def on_train_batch_start(self, batch, batch_idx: int) -> None:
-        torch.manual_seed(self.seed * 1_000_003 + self.global_step)
+        seed_step(self.seed * 1_000_003 + self.global_step, self.device)
 
     def training_step(self, batch: Forest | Padded, batch_idx: int) -> torch.Tensor:
         fine, polar = self.net(batch)

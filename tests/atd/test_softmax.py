@@ -77,20 +77,70 @@ def test_the_target_among_the_noise_is_not_counted_twice():
 
 
 @pytest.mark.parametrize("reduction", ["mean", "none"])
-def test_sampled_loss_and_gradients_equal_the_formula(reduction):
-    (h, W, b), target = layer(40, 8, 30)
+def test_sampled_loss_and_gradients_equal_the_formula(reduction, monkeypatch):
+    """In two groups of the batch, each with noise words of its own, of which the second lacks a row."""
+    monkeypatch.setattr(softmax, "GROUP", 20)
+    (h, W, b), target = layer(41, 8, 30)
     noise, samples = Noise(torch.arange(1, 31)), 12
-    ids, correction = noise.candidates(samples, torch.Generator().manual_seed(2), b.device)
-    assert 0 < torch.isin(target, ids).sum() < len(target)
-    logits = (functional.linear(h, W[ids], b[ids]) + correction).masked_fill(ids == target[:, None], -torch.inf)
-    goal = functional.linear(h, W, b).gather(1, target[:, None])
-    plain = torch.cat([goal, logits], 1).logsumexp(1) - goal[:, 0]
-    plain = plain.mean() if reduction == "mean" else plain
+    *drawn, added = noise.candidates(samples, 41, torch.Generator().manual_seed(2), b.device)
+    assert added == (0, 1)
+    goal, plain = functional.linear(h, W, b).gather(1, target[:, None]), []
+    for ids, correction, at in zip(*drawn, (slice(21), slice(21, 41)), strict=True):
+        assert 0 < torch.isin(target[at], ids).sum() < len(target[at])
+        logits = functional.linear(h[at], W[ids], b[ids]) + correction
+        logits = logits.masked_fill(ids == target[at, None], -torch.inf)
+        plain.append(torch.cat([goal[at], logits], 1).logsumexp(1) - goal[at, 0])
+    expected = torch.cat(plain).mean() if reduction == "mean" else torch.cat(plain)
     ours = sampled_nll(h, W, b, target, noise, samples, torch.Generator().manual_seed(2), reduction)
-    torch.testing.assert_close(ours, plain, rtol=1e-6, atol=1e-6)  # the correction is in single precision
+    torch.testing.assert_close(ours, expected, rtol=1e-6, atol=1e-6)  # the correction is in single precision
     weight = torch.rand_like(ours)
-    for a, c in zip(*(torch.autograd.grad((loss * weight).sum(), (h, W, b)) for loss in (ours, plain)), strict=True):
+    for a, c in zip(*(torch.autograd.grad((loss * weight).sum(), (h, W, b)) for loss in (ours, expected)), strict=True):
         torch.testing.assert_close(a, c, rtol=1e-5, atol=1e-6)
+
+
+def test_groups_have_different_words(monkeypatch):
+    monkeypatch.setattr(softmax, "GROUP", 10)
+    ids, _, added = Noise(torch.arange(1, 301)).candidates(
+        40, 40, torch.Generator().manual_seed(0), torch.device("cpu")
+    )
+    assert ids.shape == (4, 40) and added == (0, 0)
+    assert len(ids.unique()) > 100  # far more than the 40 of one group
+
+
+def test_processes_draw_the_words_of_their_rows(monkeypatch):
+    """Parts of a batch, wherever it is cut, have the losses that they have within it."""
+    monkeypatch.setattr(softmax, "GROUP", 10)
+    (h, W, b), target = layer(43, 8, 300)
+    noise, parts = Noise(torch.arange(1, 301)), []
+
+    def losses(at: slice) -> torch.Tensor:
+        return sampled_nll(h[at], W, b, target[at], noise, 40, torch.Generator().manual_seed(0), "none")
+
+    whole = losses(slice(None))
+    for at in (slice(15), slice(15, 31), slice(31, 43)):
+        noise.place = (at.start or 0, 43)
+        parts.append(losses(at))
+    torch.testing.assert_close(torch.cat(parts), whole)
+
+
+@pytest.mark.parametrize("samples", [0, 60])
+def test_bf16_products_are_near_the_exact_ones(samples):
+    (h, W, b), target = layer(300, 16, 200)
+    h, W, b = (t.detach().float().requires_grad_() for t in (0.5 * h, W, 8 * b))  # biases that bf16 alone would spoil
+    noise = Noise(torch.arange(1, 201))
+
+    def loss() -> torch.Tensor:
+        if not samples:
+            return exact_nll(h, W, b, target)
+        return sampled_nll(h, W, b, target, noise, samples, torch.Generator().manual_seed(0))
+
+    exact = loss()
+    with torch.autocast("cpu", torch.bfloat16):
+        rounded = loss()
+    assert rounded != exact
+    torch.testing.assert_close(rounded, exact, rtol=1e-3, atol=0)
+    for a, c in zip(*(torch.autograd.grad(value, (h, W, b)) for value in (rounded, exact)), strict=True):
+        assert (a - c).norm() < 0.01 * c.norm()
 
 
 def test_a_word_far_likelier_than_the_target_does_not_overflow():
