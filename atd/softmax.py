@@ -125,9 +125,9 @@ def sampled_nll(
     target_B = functional.pad(target_B, added)
     column_B = _columns(ids_GS, target_B.view(len(ids_GS), -1)).flatten()
     W, b = _rows(torch.cat([ids_GS.flatten(), target_B]), W_VH, b_V)
-    n = ids_GS.numel()
-    W_GSH, b_GS = W[:n].unflatten(0, ids_GS.shape), b[:n].view_as(ids_GS) + correction_GS
-    return _nll(h_BH, W_GSH, b_GS, W[n:], b[n:], column_B, reduction, added)
+    (W, own_BH), (b, own_B) = (t.split([ids_GS.numel(), len(target_B)]) for t in (W, b))
+    W_GSH, b_GS = W.unflatten(0, ids_GS.shape), b.view_as(ids_GS) + correction_GS
+    return _nll(h_BH, W_GSH, b_GS, own_BH, own_B, column_B, reduction, added)
 
 
 def _rows(ids: Tensor, W_VH: Tensor, b_V: Tensor) -> tuple[Tensor, Tensor]:
@@ -196,7 +196,7 @@ class _SoftmaxNLL(torch.autograd.Function):
 
 def _gradients(h_BH: Tensor, words: Candidates, own_BH: Tensor, own_B: Tensor, column_B: Tensor, weight_B: Tensor):
     """−log P and the gradients in h, W, b, own rows and own biases."""
-    H, dW_GSP = words.H, h_BH.new_zeros(words.W_GSP.shape)
+    H, dW_GSP = words.H, h_BH.new_empty(words.W_GSP.shape)
     nll_B, dh_BH, miss_B = softmax_pass(h_BH, words, own_BH, own_B, column_B, weight_B, dW_GSP)
     return nll_B, dh_BH, dW_GSP[..., :H], dW_GSP[..., H], h_BH * -miss_B[:, None], -miss_B
 
@@ -239,7 +239,7 @@ def softmax_pass(
     dW_GSP: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """−log P (B) and, with weights, the gradient of Σ weight·(−log P) in h (B×H) and, but for the sign, in the targets'
-    biases (B); the gradient in the candidates' table is added to `dW_GSP`.
+    biases (B); the gradient in the candidates' table is written to `dW_GSP`.
 
     Logits are counted from the target's own, so that Z = 1 + others.
     """
@@ -269,7 +269,7 @@ def softmax_pass(
         scale, miss_GR[at] = (weight / Z)[..., None], weight * others / Z
         torch.mul(mass[..., :H], scale, out=dh_GRH[at]).addcmul_(miss_GR[at][..., None], own_GRH[at], value=-1)
         if dW_GSP is not None:
-            _add_product(dW_GSP, out.mT, h * scale.to(h.dtype))
+            _add_product(dW_GSP, out.mT, h * scale.to(h.dtype), first=i == 0)
     return nll_GR.flatten(), dh_GRH.flatten(0, 1), miss_GR.flatten()
 
 
@@ -281,8 +281,11 @@ def _exponentials(h_GRP: Tensor, W_GSP: Tensor, column_GR: Tensor, out_GRS: Tens
     return out_GRS @ W_GSP
 
 
-def _add_product(sum_GSP: Tensor, a_GSR: Tensor, b_GRP: Tensor) -> None:
+def _add_product(sum_GSP: Tensor, a_GSR: Tensor, b_GRP: Tensor, first: bool) -> None:
+    """Add a · b, or with `first` write it: what was there before does not count."""
     if sum_GSP.dtype == a_GSR.dtype:
-        torch.baddbmm(sum_GSP, a_GSR, b_GRP, out=sum_GSP)
+        torch.baddbmm(sum_GSP, a_GSR, b_GRP, beta=0 if first else 1, out=sum_GSP)
+    elif first:
+        sum_GSP.copy_(a_GSR @ b_GRP)
     else:
         sum_GSP += a_GSR @ b_GRP
