@@ -91,8 +91,8 @@ class RankingModel(nn.Module):
 
     def forward(self, bags: Bags, languages: tuple[int, int], first: int) -> tuple[Tensor, Tensor]:
         """v of the first `first` sentences, in one language, and of the others, in another."""
-        sums_BF = self.sums(bags)
-        return self.project(sums_BF[:first], languages[0]), self.project(sums_BF[first:], languages[1])
+        source_BF, target_BF = self.sums(bags).tensor_split([first])
+        return self.project(source_BF, languages[0]), self.project(target_BF, languages[1])
 
     @torch.no_grad()
     def sentences(

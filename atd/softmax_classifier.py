@@ -4,7 +4,8 @@ B batch, V sparse features, U of them active in a batch, H dense features, C cla
 
 A batch is two weighted sums of rows, each one `embedding_bag`: the rows of W that its texts use give their scores,
 and the rows of the error that a feature occurs in give its gradient. Nothing of size B×V or V×C is made on the way:
-a step costs what is present in the batch.
+a step costs what is present in the batch. The few features that very many texts have are learned as dense ones:
+a product is cheaper than so many sums, and the steps are the same.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from atd.errors import AtdError
 
 Features = Any  # a scipy sparse matrix, a dense array, or the pair (sparse, dense)
 PREDICTED = 2048  # rows whose scores exist at once in prediction
+FREQUENT = 0.05  # share of the texts from which on a feature is cheaper as a dense column
 
 
 class SoftmaxClassifier:
@@ -74,6 +76,7 @@ class SoftmaxClassifier:
             raise AtdError(f"the classifier got {n} rows of features and {len(classes)} labels")
         if C < 2:
             raise AtdError("the classifier needs texts of at least two classes")
+        frequent, S, H = densified(S, H)
         words, dense = (Rows.zeros(F, C, self.damping, self.l2, self.device) for F in (S.shape[1], H.shape[1]))
         bias = Rows.zeros(1, C, self.damping, 0.0, self.device)
         per_epoch = -(-n // self.batch_size)
@@ -89,7 +92,8 @@ class SoftmaxClassifier:
             words.descend(eta, self._tensor(active), bag(error_BC, by_feature, self.device, starts=active))
             dense.descend(eta, slice(None), H_b.T @ error_BC)
             bias.descend(eta, slice(None), error_BC.sum(0, keepdim=True))
-        self.W_, self.dense_, self.b_ = words.weights(), dense.weights(), bias.W[0]
+        self.W_, dense_, self.b_ = words.weights(), dense.weights(), bias.W[0]
+        self.W_[self._tensor(frequent)], self.dense_ = dense_.tensor_split([len(frequent)])
         return self
 
     @torch.inference_mode()
@@ -199,6 +203,17 @@ def softmax_error(logits_BC: Tensor, label_B: Tensor, margin: float = 0.0) -> tu
     p = log_p.exp_()
     p.scatter_add_(1, own, torch.full_like(own, -1, dtype=p.dtype))
     return p.div_(len(label_B)), loss
+
+
+def densified(S: sparse.csr_matrix, H: np.ndarray) -> tuple[np.ndarray, sparse.csr_matrix, np.ndarray]:
+    """The features that many texts have, the sparse block without their values, and the dense one after them."""
+    n, V = S.shape
+    often = np.bincount(S.indices, minlength=V) > FREQUENT * n
+    frequent = np.flatnonzero(often)
+    rare = ~often[S.indices]
+    bounds = np.concatenate([[0], np.cumsum(rare)])[S.indptr].astype(S.indptr.dtype)
+    rest = sparse.csr_matrix((S.data[rare], S.indices[rare], bounds), shape=S.shape)
+    return frequent, rest, np.concatenate([S[:, frequent].toarray(), H], axis=1)
 
 
 def blocks(X: Features) -> tuple[sparse.csr_matrix, np.ndarray]:

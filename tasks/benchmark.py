@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 # What is measured: the rows it gives, and the function of tasks/benchmarks that gives them.
 MEASUREMENTS = {
     ("lm_exact", "lm_exact_gemm_fraction"): "lm.exact",
+    ("lm_exact_bf16",): "lm.exact_bf16",
     ("lm_sampled",): "lm.sampled",
     ("fit_overhead",): "lm.lightning_fit",
     ("attributes_1m",): "lm.attributes",

@@ -135,7 +135,10 @@ def check(cfg: DictConfig) -> None:
         if value is not check and not fits(value):
             raise AtdError(f"{key}={value}: must be {allowed}")
     if cfg.trainer.accelerator == "cpu" and "16" in str(cfg.trainer.precision):
-        raise AtdError(f"trainer.precision={cfg.trainer.precision}: emulated and very slow on a CPU; use 32-true")
+        from atd.precision import bf16_pays
+
+        if cfg.trainer.precision != "bf16-mixed" or not bf16_pays():
+            raise AtdError(f"trainer.precision={cfg.trainer.precision}: emulated and very slow here; use 32-true")
     if cfg.trainer.accelerator == "cpu" and cfg.trainer.devices == "auto":
         raise AtdError("trainer.devices=auto: only GPUs can be counted; on CPUs give the number of processes")
     if cfg.trainer.strategy == "fsdp" and cfg.optim.name not in ("adam", "sgd"):

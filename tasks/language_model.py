@@ -155,7 +155,8 @@ class LanguageModel(lightning.LightningModule):
         """Exact negative log-likelihood of every word of a batch."""
         context, target, attribute, *rest = batch
         language = int(rest[0]) if rest else 0
-        return self.model.nll(context, target, attribute, language, reduction="none")
+        with torch.autocast(self.device.type, enabled=False):
+            return self.model.nll(context, target, attribute, language, reduction="none")
 
     def configure_optimizers(self):
         o = self.optim

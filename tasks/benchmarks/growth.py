@@ -79,7 +79,7 @@ def _attributes(bench: Bench):
 
 
 def _pairs(bench: Bench):
-    sizes = (1000, 4000, 16_000, 64_000)[: 3 if bench.quick else 4]
+    sizes = (4000, 16_000, 64_000, 256_000)[: 3 if bench.quick else 4]
     return sizes, lambda n: ranking.our_epoch(ranking.pairs(n))
 
 

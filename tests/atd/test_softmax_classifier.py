@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 import torch
@@ -9,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from atd import softmax_classifier
 from atd.errors import AtdError
 from atd.softmax_classifier import SoftmaxClassifier, softmax_error
 
@@ -54,10 +57,12 @@ def by_hand(X: np.ndarray, y: np.ndarray, model: SoftmaxClassifier) -> tuple[np.
     l2=st.sampled_from([0.0, 1e-3, 0.3, 30.0]),
     damping=st.sampled_from([0.01, 1.0]),
     seed=st.integers(0, 9),
+    frequent=st.sampled_from([0.0, 0.2, 1.0]),
 )
-def test_a_sparse_step_is_the_dense_formula(n, V, C, batch_size, l2, damping, seed):
+def test_a_sparse_step_is_the_dense_formula(n, V, C, batch_size, l2, damping, seed, frequent):
     X, y = texts(n, V, C, seed)
-    model = SoftmaxClassifier(3, batch_size, lr=0.5, damping=damping, l2=l2, seed=seed).fit(X, y)
+    with patch.object(softmax_classifier, "FREQUENT", frequent):  # all, some or none of the features made dense
+        model = SoftmaxClassifier(3, batch_size, lr=0.5, damping=damping, l2=l2, seed=seed).fit(X, y)
     W, b = by_hand(X.toarray().astype(float), y, model)
     np.testing.assert_allclose(model.W_.numpy(), W, rtol=2e-3, atol=2e-4)
     np.testing.assert_allclose(model.b_.numpy(), b, rtol=2e-3, atol=2e-4)
