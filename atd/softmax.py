@@ -5,7 +5,8 @@ the noise words that a group shares.
 
 −log P(target) = log Z with Z = 1 + Σ_{s ≠ target} exp(h·w_s + b_s − goal), goal the target's logit. Nothing but the
 products costs much: the bias and −goal are columns of the first product, the sum Z is a column of the second, and 1/Z
-scales the rows of h in the third. What is left per logit is one exp, in place, in a chunk that stays in cache.
+scales the rows of h in the third. What is left per logit is one exponential, in place, in a chunk that stays in cache:
+a power of 2, a third of the cost of exp, W and b being in units of log 2 there.
 
 Under bf16 autocast the products are in bf16; what would suffer, bias and goal, has two columns each, the number
 rounded and what was lost by rounding.
@@ -13,6 +14,7 @@ rounded and what was lost by rounding.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -22,13 +24,13 @@ from torch.nn import functional
 LOGITS = 5 * 2**20  # alive at once: 20 MB stay in cache and are not given back to the system between steps
 ROWS = 128  # of the batch in a chunk, at least, and a multiple of: fewer make slow products
 GROUP = 256  # rows of the batch that share their noise words
+LOG2 = math.log(2)
 HUGE = 1e30  # a sum of exponentials near the end of single precision
 
 
 def exact_nll(h_BH: Tensor, W_VH: Tensor, b_V: Tensor, target_B: Tensor, reduction: str = "mean") -> Tensor:
     """Cross-entropy of the full softmax; the B×V logits never exist at once."""
-    own_BH, own_B = _rows(target_B, W_VH, b_V)
-    return _nll(h_BH, W_VH[None], b_V[None], own_BH, own_B, target_B, reduction)
+    return _nll(h_BH, W_VH[None], b_V[None], None, None, target_B, reduction)
 
 
 class Shares:
@@ -146,8 +148,8 @@ def _nll(
     h_BH: Tensor,
     W_GSH: Tensor,
     b_GS: Tensor,
-    own_BH: Tensor,
-    own_B: Tensor,
+    own_BH: Tensor | None,
+    own_B: Tensor | None,
     column_B: Tensor,
     reduction: str,
     added: tuple[int, int] = (0, 0),
@@ -157,7 +159,7 @@ def _nll(
     bf16 = torch.is_autocast_enabled(device) and torch.get_autocast_dtype(device) == torch.bfloat16
     dtype = torch.bfloat16 if bf16 else W_GSH.dtype
     share = {"mean": 1 / max(B, 1), "sum": 1.0, "none": None}[reduction]
-    weight_B = None if share is None else functional.pad(own_B.new_full((B,), share), added)
+    weight_B = None if share is None else functional.pad(b_GS.new_full((B,), share), added)
     with torch.autocast(device, enabled=False):
         h_BH = functional.pad(h_BH.to(W_GSH.dtype), (0, 0, *added))
         nll = _SoftmaxNLL.apply(h_BH, W_GSH, b_GS, own_BH, own_B, column_B, weight_B, dtype)
@@ -167,43 +169,54 @@ def _nll(
 class _SoftmaxNLL(torch.autograd.Function):
     """Candidates (W, b), the targets' own rows and biases, and the column of each target among the candidates or −1.
 
-    With weights the loss is Σ weight·(−log P) and its gradients are made in the forward pass, from the same
-    exponentials. Without them it is a loss per row, weighted only in the backward pass: that repeats the pass.
+    Where all targets are candidates the own rows can be None. With weights the loss is Σ weight·(−log P) and its
+    gradients are made in the forward pass, from the same exponentials. Without them it is a loss per row, weighted
+    only in the backward pass: that repeats the pass.
     """
 
     @staticmethod
     def forward(ctx, h, W, b, own, own_b, column, weight, dtype):
-        words = Candidates(W, b, dtype)
         ctx.weighted, ctx.dtype = weight is not None, dtype
+        if weight is not None and any(ctx.needs_input_grad):
+            nll_B, *gradients = _gradients(h, W, b, own, own_b, column, weight, dtype)
+            ctx.save_for_backward(*gradients)
+            return nll_B @ weight
         if weight is None:
             ctx.save_for_backward(h, W, b, own, own_b, column)
-            return softmax_pass(h, words, own, own_b, column)[0]
-        if not any(ctx.needs_input_grad):
-            return softmax_pass(h, words, own, own_b, column)[0] @ weight
-        nll_B, *gradients = _gradients(h, words, own, own_b, column, weight)
-        ctx.save_for_backward(*gradients)
-        return nll_B @ weight
+        nll_B, *_ = softmax_pass(h, Candidates(W, b, dtype), *_own(W, b, own, own_b, column), column)
+        return nll_B if weight is None else nll_B @ weight
 
     @staticmethod
     def backward(ctx, gradient):
         if ctx.weighted:
-            parts = [part if gradient == 1 else part * gradient for part in ctx.saved_tensors]
+            parts = [part if part is None or gradient == 1 else part * gradient for part in ctx.saved_tensors]
         else:
-            h, W, b, *rest = ctx.saved_tensors
-            _, *parts = _gradients(h, Candidates(W, b, ctx.dtype), *rest, gradient)
+            _, *parts = _gradients(*ctx.saved_tensors, gradient, ctx.dtype)
         return *parts, None, None, None
 
 
-def _gradients(h_BH: Tensor, words: Candidates, own_BH: Tensor, own_B: Tensor, column_B: Tensor, weight_B: Tensor):
+def _own(W_GSH: Tensor, b_GS: Tensor, own_BH: Tensor | None, own_B: Tensor | None, column_B: Tensor):
+    """Rows and biases of the targets: those given, or the only group's."""
+    return (W_GSH[0, column_B], b_GS[0, column_B]) if own_BH is None else (own_BH, own_B)
+
+
+def _gradients(h_BH, W_GSH, b_GS, own_BH, own_B, column_B, weight_B, dtype):
     """−log P and the gradients in h, W, b, own rows and own biases."""
+    words = Candidates(W_GSH, b_GS, dtype)
     H, dW_GSP = words.H, h_BH.new_empty(words.W_GSP.shape)
-    nll_B, dh_BH, miss_B = softmax_pass(h_BH, words, own_BH, own_B, column_B, weight_B, dW_GSP)
-    return nll_B, dh_BH, dW_GSP[..., :H], dW_GSP[..., H], h_BH * -miss_B[:, None], -miss_B
+    row_BH, bias_B = _own(W_GSH, b_GS, own_BH, own_B, column_B)
+    nll_B, dh_BH, miss_B = softmax_pass(h_BH, words, row_BH, bias_B, column_B, weight_B, dW_GSP)
+    dW_GSH, db_GS, drow_BH = dW_GSP[..., :H], dW_GSP[..., H], h_BH * -miss_B[:, None]
+    if own_BH is not None:
+        return nll_B, dh_BH, dW_GSH, db_GS, drow_BH, -miss_B
+    dW_GSH[0].index_add_(0, column_B, drow_BH)
+    db_GS[0].index_add_(0, column_B, -miss_B)
+    return nll_B, dh_BH, dW_GSH, db_GS, None, None
 
 
 class Candidates:
-    """The words of each group as one table of P columns, [W, b, b's rest, 1, 1, 0 …]: bias, shift and sum become part
-    of the products, which are in `dtype`.
+    """The words of each group as one table of P columns, [W, b, b's rest, 1, 1, 0 …], W and b in units of log 2: bias,
+    shift and sum become part of the products, which are in `dtype`.
 
     P is a whole number of eights: with 102 columns the products are a third slower than with 104.
     """
@@ -214,8 +227,8 @@ class Candidates:
             W_GSH, b_GS = W_GSH[None], b_GS[None]
         self.H = H = W_GSH.shape[-1]
         self.W_GSP = W_GSH.new_zeros(*b_GS.shape, -(-(H + 4) // 8) * 8, dtype=dtype)
-        self.W_GSP[..., :H], self.W_GSP[..., H + 2 : H + 4] = W_GSH, 1
-        write_exactly(b_GS, self.W_GSP, H)
+        self.W_GSP[..., :H], self.W_GSP[..., H + 2 : H + 4] = W_GSH / LOG2, 1
+        write_exactly(b_GS / LOG2, self.W_GSP, H)
 
     def rows(self) -> int:
         """Rows of every group whose logits exist at once."""
@@ -249,33 +262,33 @@ def softmax_pass(
     goal_GR = ((h_BH * own_BH).sum(1) + own_B).view(G, R)
     h_GRP = W_GSP.new_zeros(G, R, P)
     h_GRP[..., :H], h_GRP[..., H : H + 2] = h_BH.view(G, R, H), 1
-    write_exactly(-goal_GR, h_GRP, H + 2)
+    write_exactly(-goal_GR / LOG2, h_GRP, H + 2)
     buffer = W_GSP.new_empty(G, min(rows, R), S)
     nll_GR, miss_GR, dh_GRH = torch.empty_like(goal_GR), torch.empty_like(goal_GR), torch.empty_like(own_GRH)
     for i in range(0, R, rows):
         at = (slice(None), slice(i, i + rows))
         h, out, column, goal = h_GRP[at], buffer[:, : R - i], column_GR[at], goal_GR[at]
         mass, rise = _exponentials(h, W_GSP, column, out).to(goal.dtype), torch.zeros_like(goal)
-        if not (mass[..., H + 2] < HUGE).all():  # a word is exp(70) times likelier: count from the likeliest
+        if not (mass[..., H + 2] < HUGE).all():  # a word is e^70 times likelier: count from the likeliest
             rise = torch.bmm(h, W_GSP.mT, out=out).amax(2).clamp(min=0).to(goal.dtype)
-            write_exactly(-goal - rise, h, H + 2)
+            write_exactly(-goal / LOG2 - rise, h, H + 2)
             mass = _exponentials(h, W_GSP, column, out).to(goal.dtype)
         others = mass[..., H + 2]
-        Z = others + (-rise).exp()
-        nll_GR[at] = Z.log() + rise
+        Z = others + (-rise).exp2()
+        nll_GR[at] = Z.log() + rise * LOG2
         if weight_B is None:
             continue
         weight = weight_B.view(G, R)[at]
         scale, miss_GR[at] = (weight / Z)[..., None], weight * others / Z
-        torch.mul(mass[..., :H], scale, out=dh_GRH[at]).addcmul_(miss_GR[at][..., None], own_GRH[at], value=-1)
+        torch.mul(mass[..., :H], scale * LOG2, out=dh_GRH[at]).addcmul_(miss_GR[at][..., None], own_GRH[at], value=-1)
         if dW_GSP is not None:
             _add_product(dW_GSP, out.mT, h * scale.to(h.dtype), first=i == 0)
     return nll_GR.flatten(), dh_GRH.flatten(0, 1), miss_GR.flatten()
 
 
 def _exponentials(h_GRP: Tensor, W_GSP: Tensor, column_GR: Tensor, out_GRS: Tensor) -> Tensor:
-    """exp of the shifted logits into `out`, 0 in the target's own column; returns out · W."""
-    torch.bmm(h_GRP, W_GSP.mT, out=out_GRS).exp_()
+    """2 to the power of the shifted logits into `out`, 0 in the target's own column; returns out · W."""
+    torch.bmm(h_GRP, W_GSP.mT, out=out_GRS).exp2_()
     place = column_GR.clamp(min=0)[..., None]
     out_GRS.scatter_(2, place, out_GRS.gather(2, place) * (column_GR < 0)[..., None])
     return out_GRS @ W_GSP
