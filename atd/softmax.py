@@ -203,7 +203,8 @@ def _own(W_GSH: Tensor, b_GS: Tensor, own_BH: Tensor | None, own_B: Tensor | Non
 def _gradients(h_BH, W_GSH, b_GS, own_BH, own_B, column_B, weight_B, dtype):
     """−log P and the gradients in h, W, b, own rows and own biases."""
     words = Candidates(W_GSH, b_GS, dtype)
-    H, dW_GSP = words.H, h_BH.new_empty(words.W_GSP.shape)
+    H, make = words.H, h_BH.new_empty if len(h_BH) else h_BH.new_zeros
+    dW_GSP = make(words.W_GSP.shape)
     row_BH, bias_B = _own(W_GSH, b_GS, own_BH, own_B, column_B)
     nll_B, dh_BH, miss_B = softmax_pass(h_BH, words, row_BH, bias_B, column_B, weight_B, dW_GSP)
     dW_GSH, db_GS, drow_BH = dW_GSP[..., :H], dW_GSP[..., H], h_BH * -miss_B[:, None]
@@ -227,7 +228,8 @@ class Candidates:
             W_GSH, b_GS = W_GSH[None], b_GS[None]
         self.H = H = W_GSH.shape[-1]
         self.W_GSP = W_GSH.new_zeros(*b_GS.shape, -(-(H + 4) // 8) * 8, dtype=dtype)
-        self.W_GSP[..., :H], self.W_GSP[..., H + 2 : H + 4] = W_GSH / LOG2, 1
+        torch.mul(W_GSH, 1 / LOG2, out=self.W_GSP[..., :H])
+        self.W_GSP[..., H + 2 : H + 4] = 1
         write_exactly(b_GS / LOG2, self.W_GSP, H)
 
     def rows(self) -> int:

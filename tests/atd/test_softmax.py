@@ -29,6 +29,12 @@ def test_chunked_loss_and_gradients_equal_the_naive(reduction, monkeypatch):
     torch.testing.assert_close(ours, theirs)
 
 
+def test_no_rows_have_no_gradient():
+    (h, W, b), target = layer(0, 8, 50)
+    exact_nll(h, W, b, target, "sum").backward()
+    assert not W.grad.any() and not b.grad.any()
+
+
 def test_sampled_loss_tends_to_the_exact_one():
     (h, W, b), target = layer(64, 8, 200)
     h, W, b = 0.3 * h.detach(), W.detach(), b.detach()
