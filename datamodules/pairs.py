@@ -7,6 +7,7 @@ are functions of (seed, epoch, batch) alone, so a run can be resumed in the midd
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -96,19 +97,29 @@ class PairLoader(Position):
         return len(self._schedule)
 
     def __iter__(self) -> Iterator[PairBatch]:
+        """While a batch is in use a thread makes the next one."""
         start, self._start = self._start, 0
         orders = [Permutation(len(p), (self.seed, self.epoch, i)) for i, p in enumerate(self.pairs)]
-        for position in range(start, len(self)):
-            self.position = position + 1  # counts the batch about to be yielded
-            which, k = (int(v) for v in self._schedule[position])
-            n, m = len(self.pairs[which]), self._counts[which]
-            low, high = k * n // m, (k + 1) * n // m
-            size, r, w = high - low, self.rank, self.world_size
-            part = np.arange(low + size * r // w, low + size * (r + 1) // w)
-            yield self._batch(self.pairs[which], orders[which](part) if self.shuffle else part)
+        with ThreadPoolExecutor(1) as maker:
+            made = [maker.submit(self._batch, position, orders) for position in range(start, len(self))[:1]]
+            for position in range(start, len(self)):
+                batch = made.pop().result()
+                made = [maker.submit(self._batch, position + 1, orders)] if position + 1 < len(self) else []
+                self.position = position + 1  # counts the batch about to be yielded
+                yield batch
 
-    def _batch(self, pairs: Pairs, chosen: np.ndarray) -> PairBatch:
-        rng = np.random.default_rng((self.seed, self.epoch, self.position, self.rank))
+    def _chosen(self, position: int, orders: Sequence[Permutation]) -> tuple[Pairs, np.ndarray]:
+        """The language pair of a batch, and the numbers of this rank's part of it."""
+        which, k = (int(v) for v in self._schedule[position])
+        n, m = len(self.pairs[which]), self._counts[which]
+        low, high = k * n // m, (k + 1) * n // m
+        size, r, w = high - low, self.rank, self.world_size
+        part = np.arange(low + size * r // w, low + size * (r + 1) // w)
+        return self.pairs[which], orders[which](part) if self.shuffle else part
+
+    def _batch(self, position: int, orders: Sequence[Permutation]) -> PairBatch:
+        pairs, chosen = self._chosen(position, orders)
+        rng = np.random.default_rng((self.seed, self.epoch, position + 1, self.rank))
         targets = chosen
         if self.draws:
             shift = rng.integers(1, len(pairs), (len(chosen), self.draws))  # never the translation itself
