@@ -56,14 +56,14 @@ class Targets:
     @classmethod
     def of(cls, problem: Problem) -> Targets:
         words, target = problem.words, problem.target_T
-        row_TF, bias_T = words.W_VF[target], words.b_V[target]
+        row_TF, bias_T = words.W_VF.index_select(0, target), words.b_V[target]
         sums = torch.zeros(2, len(problem.count_n), dtype=bias_T.dtype, device=bias_T.device)
         sums.index_add_(1, problem.text_T, torch.stack([1 + bias_T.abs(), (problem.r_TF * row_TF).norm(dim=1)]))
         return cls(row_TF, bias_T, words.column_V[target], size_n=sums[0], reach_n=sums[1])
 
     def select(self, where: Tensor, rows: Tensor) -> Targets:
         positions = (self.row_TF, self.bias_T, self.column_T)
-        row, bias, column = (t[where] for t in positions)
+        row, bias, column = (t.index_select(0, where) for t in positions)
         return Targets(row, bias, column, self.size_n[rows], self.reach_n[rows])
 
 
@@ -108,7 +108,7 @@ class Problem:
         shift = (self.end_n - self.count_n)[rows] - (count.cumsum(0) - count)
         where = torch.arange(int(count.sum()), device=rows.device) + torch.repeat_interleave(shift, count)
         return Problem(
-            self.words, self.r_TF[where], self.target_T[where], count,
+            self.words, self.r_TF.index_select(0, where), self.target_T[where], count,
             self.W_fd, self.gate_bias, self.prior_nD[rows], self.l2, self.positive,
             self.curvature, self.own.select(where, rows),
         )
@@ -122,7 +122,7 @@ class Problem:
             at = slice(i, i + POSITIONS)
             text, r = self.text_T[at], self.r_TF[at]
             row, bias, column = self.own.row_TF[at], self.own.bias_T[at], self.own.column_T[at]
-            f, ones = gate_nF[text].mul_(r), r.new_ones(len(r))
+            f, ones = gate_nF.index_select(0, text).mul_(r), r.new_ones(len(r))
             nll, slope, _ = softmax_pass(f, self.words.candidates, row, bias, column, ones)
             nll_n.index_add_(0, text, nll.double())
             slope_nF.index_add_(0, text, slope.mul_(r))

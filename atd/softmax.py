@@ -197,7 +197,7 @@ class _SoftmaxNLL(torch.autograd.Function):
 
 def _own(W_GSH: Tensor, b_GS: Tensor, own_BH: Tensor | None, own_B: Tensor | None, column_B: Tensor):
     """Rows and biases of the targets: those given, or the only group's."""
-    return (W_GSH[0, column_B], b_GS[0, column_B]) if own_BH is None else (own_BH, own_B)
+    return (W_GSH[0].index_select(0, column_B), b_GS[0, column_B]) if own_BH is None else (own_BH, own_B)
 
 
 def _gradients(h_BH, W_GSH, b_GS, own_BH, own_B, column_B, weight_B, dtype):
