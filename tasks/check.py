@@ -92,6 +92,7 @@ RULES: dict[str, Rule] = {
     "task.text_words": whole(1),
     "task.leave_out": whole(1),
     "task.variant_posts": optional(whole(1)),
+    "task.mixture_words": optional(whole(1)),
     "task.objective.loss": one_of("hinge", "hardest", "softmax"),
     "task.objective.alpha": number(0, open_low=True),
     "task.objective.contrastive": whole(1),

@@ -241,9 +241,7 @@ def test_the_sample_blogs_end_to_end(finished):
     assert rows["tfidf+metadata"]["accuracy"] > rows["tfidf"]["accuracy"]  # here tuples nearly name their authors
     assert {"gender", "age", "industry"} <= set(rows["likelihood"])
     assert rows["atd"]["perplexity"] < rows["lbl"]["perplexity"]
-    assert rows["mixture-1"]["perplexity"] == pytest.approx(
-        rows["atd"]["perplexity"], rel=1e-3
-    )  # one is the plain model
+    assert rows["mixture-1"]["perplexity"] < rows["atd"]["perplexity"]  # the same model, trained exactly
     assert rows["mixture-1"]["perplexity_of_posts"] == pytest.approx(rows["mixture-1"]["perplexity"], rel=1e-6)
     assert rows["composed"]["perplexity_unseen"] < rows["tuples"]["perplexity_unseen"]
 
