@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from hydra import compose, initialize_config_dir
 
+from atd import precision
 from atd.errors import AtdError
 from tasks.check import check
 
@@ -22,6 +23,15 @@ def composed(*overrides):
 
 def test_the_default_configuration_is_accepted():
     check(composed())
+
+
+def test_bf16_on_a_cpu_is_accepted_where_it_pays(monkeypatch):
+    cfg = composed("trainer.precision=bf16-mixed")
+    monkeypatch.setattr(precision, "bf16_pays", lambda: True)
+    check(cfg)
+    monkeypatch.setattr(precision, "bf16_pays", lambda: False)
+    with pytest.raises(AtdError, match="bf16-mixed: emulated and very slow here"):
+        check(cfg)
 
 
 @pytest.mark.parametrize(
