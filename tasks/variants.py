@@ -73,8 +73,8 @@ def unseen_perplexity(module: LanguageModel, loader: WindowLoader, x_D: torch.Te
 def mixture(result: Result, cfg: DictConfig, out: Path) -> None:
     """Held-out perplexity with 1 … J vectors per attribute, of words and of whole posts.
 
-    The softmax is exact, over the commonest words: on a sampled one two components ended at perplexity 452 where one had
-    152. Presumably the component whose normaliser the sample happens to miss is paid for it.
+    The softmax is exact, over the commonest words: on a sampled one two components ended at perplexity 452 where one
+    had 152. Presumably the component whose normaliser the sample happens to miss is paid for it.
     """
     data = open_corpus(cfg, posts=cfg.task.variant_posts, max_size=cfg.task.mixture_words)
     cfg = OmegaConf.merge(cfg, {"optim": {"samples": 0}})
