@@ -21,11 +21,12 @@ from torch.nn import functional
 
 from atd.errors import AtdError
 from atd.lm import MultiplicativeLM
-from atd.objective import Problem, SoftmaxWords, typical_curvature
+from atd.objective import Problem, SoftmaxWords, runs, typical_curvature
 from atd.solvers import SOLVERS, Inferred
 from atd.vocabulary import BOS_ID, UNK_ID
 
-POSITIONS = 32768  # positions solved together: bounds memory, not the result
+POSITIONS = 4096  # positions solved together, and texts at most: bounds memory, not the result
+TEXTS = 512
 
 
 def infer(
@@ -89,22 +90,22 @@ def _infer(model, tokens, offsets, prior, l2, samples, language, progress, solve
     if empty := int((count_n == 0).sum()):
         warnings.warn(f"{empty} of {n} texts hold no known word: they get the prior vector", stacklevel=3)
 
-    parts = []
-    for first, last in _batches(offsets):
-        texts = slice(first, last)
-        where = torch.arange(int(offsets[first]), int(offsets[last]), device=device)
+    parts, order = [], torch.argsort(count_n, stable=True)  # texts of about the same length together
+    for texts in _batches(count_n[order]):
+        at = order[texts]
+        where = runs(offsets[:-1], offsets.diff(), at)
         where = where[known[where]]
         shift = model.bounds[language] if language else 0
         r_TF = frozen_context(model, windows(tokens, offsets, where, model.C.shape[0]) + shift, folded_NFF)
         problem = Problem(
-            words, r_TF, tokens[where], count_n[texts],
-            model.W_fd, model.gate_bias, prior_nD[texts], l2, positive,
-            (curvature.eigenvalues.clamp(min=0), curvature.eigenvectors),
+            words=words, r_TF=r_TF, target_T=tokens[where], count_n=count_n[at], prior_nD=prior_nD[at],
+            W_fd=model.W_fd, gate_bias=model.gate_bias, l2=l2, positive=positive,
+            curvature=(curvature.eigenvalues.clamp(min=0), curvature.eigenvectors),
         )
-        parts.append(solve(problem, start_nD[texts].contiguous(), **options))
+        parts.append(solve(problem, start_nD[at], **options))
         if progress is not None:
-            progress(last - first)
-    return Inferred.join(parts) if parts else Inferred(prior_nD, *(prior_nD.new_zeros(0) for _ in range(5)))
+            progress(len(at))
+    return Inferred.join(parts).select(order.argsort()) if parts else Inferred.at(prior_nD)
 
 
 def frozen_context(model: MultiplicativeLM, context_TN: Tensor, folded_NFF: Tensor) -> Tensor:
@@ -120,13 +121,15 @@ def frozen_context(model: MultiplicativeLM, context_TN: Tensor, folded_NFF: Tens
     return functional.embedding_bag(index_TN, table_UF, mode="sum")
 
 
-def _batches(offsets: Tensor) -> list[tuple[int, int]]:
-    """Runs of whole texts with about POSITIONS positions each."""
-    bounds, n = [0], len(offsets) - 1
+def _batches(count_n: Tensor) -> list[slice]:
+    """Runs of at most TEXTS texts with about POSITIONS positions."""
+    bounds, n, end_n = [0], len(count_n), count_n.cumsum(0)
     while bounds[-1] < n:
-        end = offsets[bounds[-1]] + POSITIONS
-        bounds.append(max(bounds[-1] + 1, int(torch.searchsorted(offsets, end, right=True)) - 1))
-    return list(pairwise(bounds))
+        first = bounds[-1]
+        room = int(end_n[first] - count_n[first]) + POSITIONS
+        last = int(torch.searchsorted(end_n, room, right=True))
+        bounds.append(min(max(first + 1, last), first + TEXTS))
+    return [slice(first, last) for first, last in pairwise(bounds)]
 
 
 def windows(tokens: Tensor, offsets: Tensor, where: Tensor, N: int) -> Tensor:

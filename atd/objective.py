@@ -5,7 +5,8 @@ n texts, T positions of all of them, D attribute dim, F factors, S words of the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import torch
 from torch import Tensor
@@ -67,20 +68,69 @@ class Targets:
         return Targets(row, bias, column, self.size_n[rows], self.reach_n[rows])
 
 
-@dataclass
-class Problem:
+@dataclass(kw_only=True)
+class Objective:
+    """A convex function of x for each of n texts: what J and its stand-ins have in common."""
+
+    DROP: ClassVar[float] = 1.0  # texts that are done are left out when so large a share, or less, is not
+    count_n: Tensor
+    prior_nD: Tensor
+    W_fd: Tensor
+    gate_bias: float
+    l2: float
+    positive: bool
+    curvature: tuple[Tensor, Tensor] | None = None  # eigenvalues (D) and eigenvectors (D×D) of `typical_curvature`
+
+    def value_and_gradient(self, x_nD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Negative log-likelihood (n), the function (n, double), its gradient (n×D)."""
+        raise NotImplementedError
+
+    def blur(self, x_nD: Tensor) -> Tensor:
+        """How far the function can be trusted (n): rounding of what it is made of."""
+        raise NotImplementedError
+
+    def select(self, rows: Tensor) -> Objective:
+        """The same for some of the texts."""
+        raise NotImplementedError
+
+    def gate(self, x_nD: Tensor) -> Tensor:
+        return x_nD @ self.W_fd.T + self.gate_bias
+
+    def regularised(self, x_nD: Tensor, nll_n: Tensor, slope_nF: Tensor) -> tuple[Tensor, Tensor]:
+        """J and ∇J from the negative log-likelihood and its gradient in the gate."""
+        away_nD = x_nD - self.prior_nD
+        J_n = nll_n + 0.5 * self.l2 * away_nD.double().square().sum(1)
+        return J_n, slope_nF @ self.W_fd + self.l2 * away_nD
+
+    def scaled(self, g_nD: Tensor) -> Tensor:
+        """g by the inverse of the Hessian that a text of as many words has typically."""
+        if self.curvature is None:
+            return g_nD / self.l2
+        value_D, vector_DD = self.curvature
+        return ((g_nD @ vector_DD) / (self.l2 + self.count_n[:, None] * value_D)) @ vector_DD.T
+
+    def pull(self, x_nD: Tensor, gradient_nD: Tensor) -> Tensor:
+        """The part of the descent that x can follow: under x ≥ 0 nothing pulls a coordinate below 0."""
+        return self.project(x_nD - gradient_nD) - x_nD
+
+    def bound(self, x_nD: Tensor, gradient_nD: Tensor) -> Tensor:
+        """Coordinates at 0, or about to be: a quasi-Newton step mixes them with the others and may climb."""
+        if not self.positive:
+            return torch.zeros_like(x_nD, dtype=torch.bool)
+        near = self.pull(x_nD, gradient_nD).norm(dim=1, keepdim=True).clamp(max=1e-2)
+        return (x_nD <= near) & (gradient_nD > 0)
+
+    def project(self, x_nD: Tensor) -> Tensor:
+        return x_nD.clamp(min=0) if self.positive else x_nD
+
+
+@dataclass(kw_only=True)
+class Problem(Objective):
     """J and its gradient for a batch of texts, whose positions lie one text after the other."""
 
     words: SoftmaxWords
     r_TF: Tensor
     target_T: Tensor
-    count_n: Tensor
-    W_fd: Tensor
-    gate_bias: float
-    prior_nD: Tensor
-    l2: float
-    positive: bool
-    curvature: tuple[Tensor, Tensor] | None = None  # eigenvalues (D) and eigenvectors (D×D) of `typical_curvature`
     targets: Targets | None = None
 
     def __post_init__(self):
@@ -93,29 +143,25 @@ class Problem:
         return self._rounding(self.own.reach_n * torch.linalg.matrix_norm(self.W_fd, 2))
 
     def blur(self, x_nD: Tensor) -> Tensor:
-        """How far J can be trusted (n): rounding of the logits it is made of."""
-        gate_n = (x_nD @ self.W_fd.T + self.gate_bias).norm(dim=1)
-        return self._rounding(self.own.size_n + self.own.reach_n * gate_n).double()
+        return self._rounding(self.own.size_n + self.own.reach_n * self.gate(x_nD).norm(dim=1)).double()
 
     def _rounding(self, size_n: Tensor) -> Tensor:
         return 4 * torch.finfo(size_n.dtype).eps * size_n
 
     def select(self, rows: Tensor) -> Problem:
-        """The same for some of the texts."""
         if len(rows) == len(self.count_n):
             return self
-        count = self.count_n[rows]
-        shift = (self.end_n - self.count_n)[rows] - (count.cumsum(0) - count)
-        where = torch.arange(int(count.sum()), device=rows.device) + torch.repeat_interleave(shift, count)
-        return Problem(
-            self.words, self.r_TF.index_select(0, where), self.target_T[where], count,
-            self.W_fd, self.gate_bias, self.prior_nD[rows], self.l2, self.positive,
-            self.curvature, self.own.select(where, rows),
+        where, count = runs(self.end_n - self.count_n, self.count_n, rows), self.count_n[rows]
+        return replace(
+            self, r_TF=self.r_TF.index_select(0, where), target_T=self.target_T[where], count_n=count,
+            prior_nD=self.prior_nD[rows], targets=self.own.select(where, rows),
         )
 
-    def value_and_gradient(self, x_nD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Negative log-likelihood (n), J (n, double), ∇J (n×D)."""
-        gate_nF = x_nD @ self.W_fd.T + self.gate_bias
+    def value_and_gradient(
+        self, x_nD: Tensor, likely: tuple[Tensor, Tensor] | None = None
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """With `likely`, (owner of every position, a sum of P for each), P is added there: what words are likely."""
+        gate_nF = self.gate(x_nD)
         nll_n = torch.zeros(len(x_nD), dtype=torch.float64, device=x_nD.device)
         slope_nF = torch.zeros_like(gate_nF)
         for i in range(0, len(self.text_T), POSITIONS):
@@ -123,33 +169,18 @@ class Problem:
             text, r = self.text_T[at], self.r_TF[at]
             row, bias, column = self.own.row_TF[at], self.own.bias_T[at], self.own.column_T[at]
             f, ones = gate_nF.index_select(0, text).mul_(r), r.new_ones(len(r))
-            nll, slope, _ = softmax_pass(f, self.words.candidates, row, bias, column, ones)
+            sums = None if likely is None else (likely[0][at], likely[1])
+            nll, slope, _ = softmax_pass(f, self.words.candidates, row, bias, column, ones, likely=sums)
             nll_n.index_add_(0, text, nll.double())
             slope_nF.index_add_(0, text, slope.mul_(r))
-        away_nD = x_nD - self.prior_nD
-        J_n = nll_n + 0.5 * self.l2 * away_nD.double().square().sum(1)
-        return nll_n, J_n, slope_nF @ self.W_fd + self.l2 * away_nD
+        return nll_n, *self.regularised(x_nD, nll_n, slope_nF)
 
-    def scaled(self, g_nD: Tensor) -> Tensor:
-        """g by the inverse of the Hessian that a text of as many words has typically."""
-        if self.curvature is None:
-            return g_nD / self.l2
-        value_D, vector_DD = self.curvature
-        return ((g_nD @ vector_DD) / (self.l2 + self.count_n[:, None] * value_D)) @ vector_DD.T
 
-    def pull(self, x_nD: Tensor, gradient_nD: Tensor) -> Tensor:
-        """The part of −∇J that x can follow: under x ≥ 0 nothing pulls a coordinate below 0."""
-        return self.project(x_nD - gradient_nD) - x_nD
-
-    def bound(self, x_nD: Tensor, gradient_nD: Tensor) -> Tensor:
-        """Coordinates at 0, or about to be: a quasi-Newton step mixes them with the others and may climb."""
-        if not self.positive:
-            return torch.zeros_like(x_nD, dtype=torch.bool)
-        near = self.pull(x_nD, gradient_nD).norm(dim=1, keepdim=True).clamp(max=1e-2)
-        return (x_nD <= near) & (gradient_nD > 0)
-
-    def project(self, x_nD: Tensor) -> Tensor:
-        return x_nD.clamp(min=0) if self.positive else x_nD
+def runs(first_n: Tensor, count_n: Tensor, rows: Tensor) -> Tensor:
+    """Where the items of some texts are, text after text, those of text i being count_i from first_i on."""
+    count = count_n[rows]
+    shift = first_n[rows] - (count.cumsum(0) - count)
+    return torch.arange(int(count.sum()), device=rows.device) + torch.repeat_interleave(shift, count)
 
 
 def softmax_slope(words: SoftmaxWords, f_TF: Tensor, target_T: Tensor) -> tuple[Tensor, Tensor]:

@@ -125,7 +125,7 @@ def sampled_nll(
     """
     ids_GS, correction_GS, added = noise.candidates(samples, len(h_BH), generator, b_V.device)
     target_B = functional.pad(target_B, added)
-    column_B = _columns(ids_GS, target_B.view(len(ids_GS), -1)).flatten()
+    column_B = columns(ids_GS, target_B.view(len(ids_GS), -1)).flatten()
     W, b = _rows(torch.cat([ids_GS.flatten(), target_B]), W_VH, b_V)
     (W, own_BH), (b, own_B) = (t.split([ids_GS.numel(), len(target_B)]) for t in (W, b))
     W_GSH, b_GS = W.unflatten(0, ids_GS.shape), b.view_as(ids_GS) + correction_GS
@@ -137,7 +137,7 @@ def _rows(ids: Tensor, W_VH: Tensor, b_V: Tensor) -> tuple[Tensor, Tensor]:
     return functional.embedding(ids, W_VH), functional.embedding(ids, b_V[:, None])[:, 0]
 
 
-def _columns(ids_GS: Tensor, target_GR: Tensor) -> Tensor:
+def columns(ids_GS: Tensor, target_GR: Tensor) -> Tensor:
     """Where each target is among the candidates of its group, or −1 (G×R)."""
     ids_GS, order_GS = ids_GS.sort(1)
     place_GR = torch.searchsorted(ids_GS, target_GR).clamp(max=ids_GS.shape[1] - 1)
@@ -232,6 +232,20 @@ class Candidates:
         self.W_GSP[..., H + 2 : H + 4] = 1
         write_exactly(b_GS / LOG2, self.W_GSP, H)
 
+    def choose(self, ids_GS: Tensor, b_GS: Tensor) -> Candidates:
+        """Groups of some words of the only group, with biases of their own."""
+        chosen = self._with(self.W_GSP[0].index_select(0, ids_GS.flatten()).unflatten(0, ids_GS.shape))
+        write_exactly(b_GS / LOG2, chosen.W_GSP, self.H)
+        return chosen
+
+    def select(self, groups: Tensor) -> Candidates:
+        return self._with(self.W_GSP.index_select(0, groups))
+
+    def _with(self, W_GSP: Tensor) -> Candidates:
+        other = object.__new__(Candidates)
+        other.H, other.W_GSP = self.H, W_GSP
+        return other
+
     def rows(self) -> int:
         """Rows of every group whose logits exist at once."""
         G, S, _ = self.W_GSP.shape
@@ -252,9 +266,12 @@ def softmax_pass(
     column_B: Tensor,
     weight_B: Tensor | None = None,
     dW_GSP: Tensor | None = None,
+    likely: tuple[Tensor, Tensor] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """−log P (B) and, with weights, the gradient of Σ weight·(−log P) in h (B×H) and, but for the sign, in the targets'
     biases (B); the gradient in the candidates' table is written to `dW_GSP`.
+
+    `likely` is (owner of every row, ascending; a sum of P over the rows of each, to be added to): one group only.
 
     Logits are counted from the target's own, so that Z = 1 + others.
     """
@@ -278,6 +295,8 @@ def softmax_pass(
         others = mass[..., H + 2]
         Z = others + (-rise).exp2()
         nll_GR[at] = Z.log() + rise * LOG2
+        if likely is not None:
+            _add_by_owner(likely[1], likely[0][i : i + rows], out[0], 1 / Z[0])
         if weight_B is None:
             continue
         weight = weight_B.view(G, R)[at]
@@ -294,6 +313,14 @@ def _exponentials(h_GRP: Tensor, W_GSP: Tensor, column_GR: Tensor, out_GRS: Tens
     place = column_GR.clamp(min=0)[..., None]
     out_GRS.scatter_(2, place, out_GRS.gather(2, place) * (column_GR < 0)[..., None])
     return out_GRS @ W_GSP
+
+
+def _add_by_owner(sum_OS: Tensor, owner_R: Tensor, out_RS: Tensor, weight_R: Tensor) -> None:
+    """Add weight·out of each row to its owner's sum."""
+    first, last = int(owner_R[0]), int(owner_R[-1])
+    weight_OR = out_RS.new_zeros(last - first + 1, len(owner_R))
+    weight_OR[owner_R - first, torch.arange(len(owner_R), device=owner_R.device)] = weight_R
+    sum_OS[first : last + 1].addmm_(weight_OR, out_RS)
 
 
 def _add_product(sum_GSP: Tensor, a_GSR: Tensor, b_GRP: Tensor, first: bool) -> None:

@@ -1,16 +1,22 @@
-"""Solvers of the inference problem: projected L-BFGS for its one optimum, and the paper's SGD.
+"""Solvers of the inference problem: the convex one for its one optimum, and the paper's SGD.
 
 n texts, T positions of all of them, D attribute dim.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
 
-from atd.objective import Problem, softmax_slope
+from atd import nearby
+from atd.objective import Objective, Problem, SoftmaxWords, softmax_slope
+
+PAYS = 8  # the stand-in is used where the vocabulary is so many times as large
+SHRINKS = 0.5  # what is left of ‖∇J‖ after a step by the stand-in, at most
+ROUGH = 10  # steps from the start, at most, by a subset of words that is the same for all texts
+INNER = 0.05  # its minimum is sought to this share of ‖∇J‖
 
 
 @dataclass
@@ -25,38 +31,92 @@ class Inferred:
     grad_norm: Tensor
 
     @classmethod
+    def at(cls, x_nD: Tensor) -> Inferred:
+        """Nothing known yet but x."""
+        zero = x_nD.new_zeros(len(x_nD), dtype=torch.double)
+        return cls(x_nD.clone(), zero.clone(), zero + torch.inf, zero.long(), zero.bool(), zero.clone())
+
+    def write(self, rows: Tensor, part: Inferred, which: Tensor | None = None) -> None:
+        """Put what is known of some texts in its place, or of those of them that `which` says."""
+        for name in self.__dataclass_fields__:
+            value = getattr(part, name)
+            getattr(self, name)[rows if which is None else rows[which]] = value if which is None else value[which]
+
+    def select(self, rows: Tensor) -> Inferred:
+        return Inferred(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
+
+    @classmethod
     def join(cls, parts: list[Inferred]) -> Inferred:
         return cls(*(torch.cat([getattr(part, name) for part in parts]) for name in cls.__dataclass_fields__))
 
 
-def solve_convex(
-    problem: Problem, x_nD: Tensor, tolerance: float, iterations: int, memory: int = 8, **_unused
-) -> Inferred:
-    """Projected L-BFGS on all texts at once, each with its own step length; texts that are done drop out.
-
-    The quasi-Newton direction lives on the coordinates away from 0 (Bertsekas' two-metric projection).
-    """
-    nll, J, g = problem.value_and_gradient(x_nD)
+def solve_convex(problem: Problem, x_nD: Tensor, tolerance: float, iterations: int, **_unused) -> Inferred:
+    """The one optimum: by minima of a stand-in with few words (`Nearby`) where the vocabulary is much larger, and by
+    L-BFGS on J itself where it is not, or where those steps do not get nearer."""
     limit = problem.noise().clamp(min=problem.l2 * tolerance)
-    zero = torch.zeros_like(J)
-    result = Inferred(x_nD.clone(), nll.clone(), J.clone(), zero.long(), zero.bool(), zero)
-    live, work, x = torch.arange(len(x_nD), device=x_nD.device), problem, x_nD
-    history: list[tuple[Tensor, Tensor]] = []
+    if len(problem.words.candidates.W_GSP[0]) < PAYS * nearby.WORDS:
+        return _lbfgs(problem, x_nD, limit, iterations)
+    result = _by_nearby(problem, _roughly(problem, x_nD, limit) if iterations else x_nD, limit, iterations)
+    left = (~result.converged & (result.iterations < iterations)).nonzero()[:, 0]
+    if len(left):
+        most = iterations - int(result.iterations[left].min())
+        more = _lbfgs(problem.select(left), result.x[left], limit[left], most)
+        more.iterations += result.iterations[left]
+        result.write(left, more)
+    return result
+
+
+def _roughly(problem: Problem, x_nD: Tensor, limit_n: Tensor) -> Tensor:
+    """The optimum of the softmax over a subset of words, about."""
+    words = SoftmaxWords(problem.words.W_VF, problem.words.b_V, nearby.WORDS)
+    rough = replace(problem, words=words, targets=None)
+    norm_n = rough.pull(x_nD, rough.value_and_gradient(x_nD)[2]).norm(dim=1)
+    return _lbfgs(rough, x_nD, (INNER * norm_n).clamp(min=limit_n), ROUGH).x
+
+
+def _by_nearby(problem: Problem, x_nD: Tensor, limit_n: Tensor, iterations: int) -> Inferred:
+    """Evaluate J, minimise the stand-in, and so on, as long as the gradient shrinks."""
+    result = Inferred.at(x_nD)
+    live, work, x, before = torch.arange(len(x_nD), device=x_nD.device), problem, x_nD, limit_n + torch.inf
     for step in range(iterations + 1):
+        nll, J, g, likely_GV = nearby.evaluate(work, x)
         norm = work.pull(x, g).norm(dim=1)
-        done = norm <= limit[live]
-        result.x[live], result.nll[live], result.objective[live] = x, nll, J
-        result.converged[live], result.grad_norm[live] = done, norm.double()
-        result.iterations[live] = step
-        keep = (~done).nonzero()[:, 0]
+        done, worse = norm <= limit_n[live], norm > SHRINKS * before
+        found = Inferred(x, nll, J, torch.full_like(live, step), done, norm.double())
+        result.write(live, found, ~worse | (result.objective[live] > J))
+        keep = (~done & ~worse).nonzero()[:, 0]
         if len(keep) == 0 or step == iterations:
             break
         if len(keep) < len(live):
-            live, work = live[keep], work.select(keep)
+            likely_GV = likely_GV[nearby.Pieces.of(work).select(keep)]
+            live, work, x, g, norm = live[keep], work.select(keep), x[keep], g[keep], norm[keep]
+        near, before = nearby.Nearby.at(work, x, g, likely_GV), norm
+        x = _lbfgs(near, x, (INNER * norm).clamp(min=0.5 * limit_n[live]), iterations).x
+    return result
+
+
+def _lbfgs(objective: Objective, x_nD: Tensor, limit_n: Tensor, iterations: int, memory: int = 8) -> Inferred:
+    """Projected L-BFGS on all texts at once, each with its own step length, until the gradient is below the limit.
+
+    The quasi-Newton direction lives on the coordinates away from 0 (Bertsekas' two-metric projection).
+    """
+    nll, J, g = objective.value_and_gradient(x_nD)
+    result = Inferred.at(x_nD)
+    live, work, x = torch.arange(len(x_nD), device=x_nD.device), objective, x_nD
+    history: list[tuple[Tensor, Tensor]] = []
+    for step in range(iterations + 1):
+        norm = work.pull(x, g).norm(dim=1)
+        done = norm <= limit_n[live]
+        result.write(live, Inferred(x, nll, J, torch.full_like(live, step), done, norm.double()))
+        keep = (~done).nonzero()[:, 0]
+        if len(keep) == 0 or step == iterations:
+            break
+        if len(keep) <= work.DROP * len(live):
+            live, work, done = live[keep], work.select(keep), done[keep]
             x, nll, J, g = x[keep], nll[keep], J[keep], g[keep]
             history = [(s[keep], y[keep]) for s, y in history]
         bound = work.bound(x, g)
-        d = torch.where(bound, -x, _direction(work, g, ~bound, history))
+        d = torch.where(bound, -x, _direction(work, g, ~bound, history)).masked_fill(done[:, None], 0)
         new_x, nll, J, new_g, moved = _line_search(work, x, nll, J, g, d)
         history = [*history, (new_x - x, new_g - g)][-memory:]
         x, g = new_x, new_g
@@ -65,7 +125,7 @@ def solve_convex(
     return result
 
 
-def _direction(problem: Problem, g: Tensor, free: Tensor, history: list[tuple[Tensor, Tensor]]) -> Tensor:
+def _direction(problem: Objective, g: Tensor, free: Tensor, history: list[tuple[Tensor, Tensor]]) -> Tensor:
     """The two-loop recursion around the typical curvature, with the pairs (s, y) cut to the free coordinates."""
     q, l2 = g * free, problem.l2
     stack, scale = [], None
@@ -87,7 +147,7 @@ def _direction(problem: Problem, g: Tensor, free: Tensor, history: list[tuple[Te
     return torch.where(uphill, -g * free / torch.clamp(g.norm(dim=1, keepdim=True), min=l2), d)
 
 
-def _line_search(problem: Problem, x: Tensor, nll: Tensor, J: Tensor, g: Tensor, d: Tensor):
+def _line_search(problem: Objective, x: Tensor, nll: Tensor, J: Tensor, g: Tensor, d: Tensor):
     """Halve each text's step until J falls enough (Armijo along the projected path).
 
     Where the change of J drowns in rounding the slopes decide (the approximate Wolfe condition of Hager and Zhang):

@@ -9,6 +9,7 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
+from atd import nearby
 from atd.errors import AtdError
 from atd.infer import frozen_context, infer, windows
 from atd.lm import MultiplicativeLM
@@ -69,8 +70,9 @@ def test_gradient_matches_finite_differences(samples):
     where = torch.arange(len(tokens))
     with torch.no_grad():
         problem = Problem(
-            SoftmaxWords(*model.output(), samples), model.context(windows(tokens, offsets, where, N)), tokens,
-            offsets.diff(), model.W_fd, 0.0, torch.randn(4, D, dtype=torch.float64), 0.3, False,
+            words=SoftmaxWords(*model.output(), samples), r_TF=model.context(windows(tokens, offsets, where, N)),
+            target_T=tokens, count_n=offsets.diff(), prior_nD=torch.randn(4, D, dtype=torch.float64),
+            W_fd=model.W_fd, gate_bias=0.0, l2=0.3, positive=False,
         )
         x = torch.randn(4, D, dtype=torch.float64)
         _, J, g = problem.value_and_gradient(x)
@@ -120,6 +122,67 @@ def test_depends_on_the_text_alone(activation, samples, monkeypatch):
     other = infer(model, *subset(tokens, offsets, rows), l2=0.2, samples=samples, seed=2)
     torch.testing.assert_close(other.x, whole.x[rows], atol=1e-4, rtol=0)
     assert whole.converged.all() and other.converged.all()
+
+
+@pytest.fixture
+def few_words(monkeypatch):
+    """Pieces of 4 positions with 7 words each, so that the small vocabulary counts as a large one."""
+    monkeypatch.setattr("atd.nearby.WORDS", 7)
+    monkeypatch.setattr("atd.nearby.PIECE", 4)
+
+
+def test_the_stand_in_has_the_gradient_of_the_objective(few_words):
+    model = make_model(dtype=torch.float64)
+    tokens, offsets = make_texts(6)
+    where, x = torch.arange(len(tokens)), torch.randn(6, D, dtype=torch.float64)
+    with torch.no_grad():
+        problem = Problem(
+            words=SoftmaxWords(*model.output()), r_TF=model.context(windows(tokens, offsets, where, N)),
+            target_T=tokens, count_n=offsets.diff(), prior_nD=torch.zeros(6, D, dtype=torch.float64),
+            W_fd=model.W_fd, gate_bias=1.0, l2=0.3, positive=False,
+        )
+        nll, J, g, likely = nearby.evaluate(problem, x)
+        torch.testing.assert_close((nll, J, g), problem.value_and_gradient(x))
+        assert (likely.sum(1) > 0).all() and (likely.sum(1) < 4).all()
+        near = nearby.Nearby.at(problem, x, g, likely)
+        torch.testing.assert_close(near.value_and_gradient(x)[2], g)
+        away = x + 0.1
+        _, there, slope = near.value_and_gradient(away)
+        step = 1e-6 * torch.randn_like(x)
+        rise = near.value_and_gradient(away + step)[1] - near.value_and_gradient(away - step)[1]
+        torch.testing.assert_close(rise / 2, (slope * step).sum(1), rtol=1e-5, atol=1e-12)
+        rows = torch.tensor([4, 1])
+        torch.testing.assert_close(near.select(rows).value_and_gradient(away[rows])[1], there[rows])
+
+
+def test_words_are_chosen_by_how_likely_they_are():
+    likely = torch.rand(3, 500, generator=torch.Generator().manual_seed(0)) ** 8
+    likely[:, 17] = 50
+    ids, log_weight = nearby.choose(likely.clone(), 100)
+    used = log_weight > nearby.NEVER
+    for row, real in zip(ids, used, strict=True):
+        assert 90 <= real.sum() == len(row[real].unique())
+    assert (ids == 17).any(1).all() and log_weight[ids == 17].abs().max() < 1e-6
+    sums = (likely.gather(1, ids) * log_weight.exp()).sum(1)
+    torch.testing.assert_close(sums, likely.sum(1), rtol=0.05, atol=0)
+
+
+@pytest.mark.parametrize("activation", ["identity", "relu"])
+@pytest.mark.parametrize("shrinks", [0.5, 0.0])
+def test_the_stand_in_leads_to_the_same_vectors(activation, shrinks, few_words, monkeypatch):
+    """Also when none of its steps is good enough, and L-BFGS takes over."""
+    model = make_model(activation)
+    tokens, offsets = make_texts(40)
+    monkeypatch.setattr("atd.solvers.PAYS", 1000)
+    plain = infer(model, tokens, offsets, l2=0.5)
+    monkeypatch.setattr("atd.solvers.PAYS", 1)
+    monkeypatch.setattr("atd.solvers.SHRINKS", shrinks)
+    found = infer(model, tokens, offsets, l2=0.5)
+    assert found.converged.all()
+    torch.testing.assert_close(found.x, plain.x, atol=1e-4, rtol=0)
+    torch.testing.assert_close(found.objective, plain.objective, atol=1e-4, rtol=0)
+    monkeypatch.setattr("atd.infer.TEXTS", 3)
+    torch.testing.assert_close(infer(model, tokens, offsets, l2=0.5).x, found.x, atol=1e-4, rtol=0)
 
 
 def test_the_fixed_subset_approaches_the_full_softmax():

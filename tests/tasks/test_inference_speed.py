@@ -1,0 +1,128 @@
+"""Inference on the real treebank: how much sooner the convex solver is where SGD gets; gensim's rate and accuracy."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+import torch
+
+from atd.infer import infer, windows
+from atd.lm import MultiplicativeLM
+from atd.softmax import Noise
+from datamodules.parses import Parses, load_parses
+from tasks.benchmarks import synthetic
+from tasks.benchmarks.inference import FAST
+from tasks.sentiment_scores import accuracies, classify
+
+D, N, EPOCHS, BATCH = 100, 8, 4, 2048
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def bank(real_data) -> Parses:
+    return load_parses(real_data, real_data / "vectors" / "glove.6B.100d.subset.txt.gz", D)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread():
+    """All that gensim's `infer_vector` has."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+def average(bank: Parses, split: str) -> torch.Tensor:
+    tokens, offsets = bank.sentences[split].flat
+    mean, spread = bank.vectors.mean(0), bank.vectors.std()
+    return torch.nn.functional.embedding_bag(tokens, (bank.vectors - mean) / spread, offsets[:-1], mode="mean")
+
+
+@pytest.fixture(scope="module")
+def model(bank) -> MultiplicativeLM:
+    """The paper's model of the training sentences, their vectors held at the averages of their words."""
+    torch.manual_seed(0)
+    tokens, offsets = bank.sentences["train"].flat
+    V = len(bank.vocabulary)
+    model = MultiplicativeLM(V, D, D, D, N, len(offsets) - 1, activation="identity", gate_bias=1.0)
+    counts = torch.from_numpy(np.bincount(tokens.numpy(), minlength=V))
+    model.start_bias(counts)
+    model.start_at(bank.vectors)
+    noise, x = Noise(counts), average(bank, "train")
+    owner = torch.repeat_interleave(torch.arange(len(offsets) - 1), offsets.diff())
+    optimiser = torch.optim.Adam([p for p in model.parameters() if p is not model.L], lr=0.003, fused=True)
+    for _ in range(EPOCHS):
+        for at in torch.randperm(len(tokens)).split(BATCH):
+            context = windows(tokens, offsets, at, N)
+            loss = model.sampled_nll(context, tokens[at], noise, 1000, torch.default_generator, x[owner[at]])
+            optimiser.zero_grad()
+            loss.backward()
+            optimiser.step()
+    return model.eval()
+
+
+def timed(function):
+    start = time.perf_counter()
+    found = function()
+    return time.perf_counter() - start, found
+
+
+def test_convex_is_ten_times_sooner_where_sgd_gets(bank, model):
+    """SGD's best of three step sizes and as many passes as it takes to come within 1e-5 of the optimum."""
+    tokens, offsets = bank.sentences["dev"].flat
+    given, prior = (model, tokens[: offsets[200]], offsets[:201]), average(bank, "dev")[:200]
+    exact = {"prior": prior, "tolerance": 1e-5}
+    best = float(infer(*given, **exact).objective.sum())
+    start = float(infer(*given, prior=prior, iterations=0).objective.sum())
+
+    def run(**options):
+        seconds, found = timed(lambda: infer(*given, prior=prior, **options))
+        return seconds, (float(found.objective.sum()) - best) / (start - best)
+
+    ours = {t: min(run(tolerance=t) for _ in range(2)) for t in (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-5)}
+    theirs = {}
+    for lr in (0.1, 0.3, 1.0):
+        for passes in (5, 10, 20, 40, 80):
+            theirs[lr, passes] = run(method="sgd", lr=lr, epochs=passes)
+            if theirs[lr, passes][1] < 1e-5:
+                break
+    for (lr, passes), (seconds, gap) in theirs.items():
+        sooner = [s for s, g in ours.values() if g <= gap]
+        print(f"sgd step {lr} passes {passes}: {seconds:.2f} s, gap {gap:.1e}; convex {min(sooner):.2f} s, "
+              f"{seconds / min(sooner):.1f} times sooner")
+    for tolerance, (seconds, gap) in ours.items():
+        print(f"convex tolerance {tolerance}: {seconds:.2f} s, gap {gap:.1e}")
+    seconds, gap = min(theirs.values(), key=lambda found: found[1])
+    assert seconds >= 10 * min(s for s, g in ours.values() if g <= gap)
+
+
+def test_faster_than_gensim_and_no_less_accurate(bank, model):
+    from gensim.models.doc2vec import Doc2Vec, TaggedDocument
+
+    lines = {s: synthetic.strings(texts.tokens, texts.offsets) for s, texts in bank.sentences.items()}
+    rival = Doc2Vec([TaggedDocument(line, [i]) for i, line in enumerate(lines["train"])], vector_size=D, min_count=1,
+                    workers=1, epochs=10, seed=1)
+
+    def gensim(split):
+        return np.stack([rival.infer_vector(line) for line in lines[split]])
+
+    def ours(split):
+        return infer(model, *bank.sentences[split].flat, prior=average(bank, split), **FAST).x.numpy()
+
+    seconds = {name: [] for name in ("gensim", "ours")}
+    for _ in range(5):
+        for name, f in (("gensim", gensim), ("ours", ours)):
+            seconds[name].append(timed(lambda f=f: f("test"))[0])
+    ratio = np.median(seconds["gensim"]) / np.median(seconds["ours"])
+    found = {}
+    label = {s: texts.label for s, texts in bank.sentences.items()}
+    for name, f in (("gensim", gensim), ("ours", ours)):
+        vectors = {s: f(s) for s in bank.sentences}
+        logp, _ = classify(vectors, label["train"], np.ones(len(label["train"])), label["train"], label["dev"],
+                           powers=(0.0,))
+        found[name] = {s: accuracies(logp[s], label[s]) for s in logp}
+    print(f"{ratio:.2f} times gensim's rate ({len(lines['test']) / np.median(seconds['ours']):.0f} sentences/s)", found)
+    assert ratio >= 2
+    assert all(a >= b for a, b in zip(found["ours"]["test"], found["gensim"]["test"], strict=True))
