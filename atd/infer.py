@@ -97,8 +97,8 @@ def _infer(model, tokens, offsets, prior, l2, samples, language, progress, solve
         where = where[known[where]]
         shift = model.bounds[language] if language else 0
         r_TF = frozen_context(model, windows(tokens, offsets, where, model.C.shape[0]) + shift, folded_NFF)
-        problem = Problem(
-            words=words, r_TF=r_TF, target_T=tokens[where], count_n=count_n[at], prior_nD=prior_nD[at],
+        problem = Problem.of(
+            words, r_TF, tokens[where], count_n[at], prior_nD[at],
             W_fd=model.W_fd, gate_bias=model.gate_bias, l2=l2, positive=positive,
             curvature=(curvature.eigenvalues.clamp(min=0), curvature.eigenvectors),
         )

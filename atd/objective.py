@@ -1,6 +1,7 @@
 """What inference minimises: J(x) = Σ_t −log P(w_t | context_t, x) + (l2/2)·‖x − prior‖², for many texts at once.
 
-n texts, T positions of all of them, D attribute dim, F factors, S words of the softmax.
+n texts, T positions of all of them in G pieces of R, D attribute dim, F factors, V vocabulary, S words of the softmax,
+P columns of their table (`softmax.Candidates`).
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ import torch
 from torch import Tensor
 
 from atd.errors import AtdError
-from atd.softmax import Candidates, Shares, softmax_pass
+from atd.softmax import LOG2, Candidates, Shares, predict, softmax_pass, write_exactly
 
-POSITIONS = 4096  # whose factors are in cache together: bounds memory, not the result
+PIECE = 64  # R at most
+LOGITS = 2**20  # of a chunk, 4 MB
+ROWS = 128  # of a chunk at least
 POWER = 0.75  # of a word's share in the choice of a subset, as for the noise words of training
 TYPICAL = 4096  # most frequent words, from which the typical curvature of J is computed
 
@@ -41,66 +44,143 @@ class SoftmaxWords:
         self.column_V[ids] = torch.arange(len(ids), device=b_V.device)
 
 
-@dataclass
-class Targets:
-    """What the targets contribute whatever x: rows and biases, columns among the candidates, and their sizes per text.
+@dataclass(kw_only=True)
+class Problem:
+    """J and its gradient for a batch of texts, which are cut into G pieces of at most R positions.
 
-    |target's logit| is at most |bias| + ‖r ∘ row‖·‖gate‖; `size_n` sums 1 + |bias|, `reach_n` the norms.
+    What the target contributes is known beforehand: |its logit| is at most |bias| + ‖r ∘ row‖·‖gate‖, and per text
+    `size_n` sums 1 + |bias|, `reach_n` the norms.
     """
 
-    row_TF: Tensor
-    bias_T: Tensor
-    column_T: Tensor
-    size_n: Tensor
-    reach_n: Tensor
-
-    @classmethod
-    def of(cls, problem: Problem) -> Targets:
-        words, target = problem.words, problem.target_T
-        row_TF, bias_T = words.W_VF.index_select(0, target), words.b_V[target]
-        sums = torch.zeros(2, len(problem.count_n), dtype=bias_T.dtype, device=bias_T.device)
-        sums.index_add_(1, problem.text_T, torch.stack([1 + bias_T.abs(), (problem.r_TF * row_TF).norm(dim=1)]))
-        return cls(row_TF, bias_T, words.column_V[target], size_n=sums[0], reach_n=sums[1])
-
-    def select(self, where: Tensor, rows: Tensor) -> Targets:
-        positions = (self.row_TF, self.bias_T, self.column_T)
-        row, bias, column = (t.index_select(0, where) for t in positions)
-        return Targets(row, bias, column, self.size_n[rows], self.reach_n[rows])
-
-
-@dataclass(kw_only=True)
-class Objective:
-    """A convex function of x for each of n texts: what J and its stand-ins have in common."""
-
-    DROP: ClassVar[float] = 1.0  # texts that are done are left out when so large a share, or less, is not
+    words: SoftmaxWords
+    candidates: Candidates  # `words`, or words of each piece's own (`nearby`)
+    column_GR: Tensor  # of the target among the candidates, or −1
+    target_GR: Tensor
+    r_GRF: Tensor
+    own_GRF: Tensor  # r ∘ the target's row
+    bias_GR: Tensor
+    real_GR: Tensor  # 1, or 0 where the piece has ended
+    pieces_n: Tensor
     count_n: Tensor
     prior_nD: Tensor
+    size_n: Tensor
+    reach_n: Tensor
+    tilt_nD: Tensor  # added to ∇J
     W_fd: Tensor
     gate_bias: float
     l2: float
     positive: bool
-    curvature: tuple[Tensor, Tensor] | None = None  # eigenvalues (D) and eigenvectors (D×D) of `typical_curvature`
+    curvature: tuple[Tensor, Tensor] | None  # eigenvalues (D) and eigenvectors (D×D) of `typical_curvature`
 
-    def value_and_gradient(self, x_nD: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """Negative log-likelihood (n), the function (n, double), its gradient (n×D)."""
-        raise NotImplementedError
+    OF_PIECES: ClassVar = ("column_GR", "target_GR", "r_GRF", "own_GRF", "bias_GR", "real_GR")
+    OF_TEXTS: ClassVar = ("pieces_n", "count_n", "prior_nD", "size_n", "reach_n", "tilt_nD")
+
+    @classmethod
+    def of(
+        cls, words: SoftmaxWords, r_TF: Tensor, target_T: Tensor, count_n: Tensor, prior_nD: Tensor, *,
+        W_fd: Tensor, gate_bias: float, l2: float, positive: bool, curvature: tuple[Tensor, Tensor] | None = None,
+    ) -> Problem:  # fmt: skip
+        """From the positions of all texts, one text after the other."""
+        longest = max(1, int(count_n.max()))
+        R = -(-longest // -(-longest // PIECE))
+        pieces_n = -(-count_n // R)
+        G, first_n = int(pieces_n.sum()), pieces_n.cumsum(0) - pieces_n
+        text_T = torch.repeat_interleave(torch.arange(len(count_n), device=r_TF.device), count_n)
+        within_T = torch.arange(len(target_T), device=r_TF.device) - (count_n.cumsum(0) - count_n)[text_T]
+        place_T = (first_n[text_T] + within_T // R) * R + within_T % R
+
+        def lay_out(items_T: Tensor) -> Tensor:
+            out = items_T.new_zeros(G * R, *items_T.shape[1:])
+            return out.index_copy_(0, place_T, items_T).unflatten(0, (G, R))
+
+        bias_T, own_TF = words.b_V[target_T], words.W_VF.index_select(0, target_T) * r_TF
+        sums = torch.zeros(2, len(count_n), dtype=bias_T.dtype, device=bias_T.device)
+        sums.index_add_(1, text_T, torch.stack([1 + bias_T.abs(), own_TF.norm(dim=1)]))
+        return cls(
+            words=words, candidates=words.candidates, column_GR=lay_out(words.column_V[target_T]),
+            target_GR=lay_out(target_T), r_GRF=lay_out(r_TF), own_GRF=lay_out(own_TF), bias_GR=lay_out(bias_T),
+            real_GR=lay_out(torch.ones_like(bias_T)), pieces_n=pieces_n, count_n=count_n, prior_nD=prior_nD,
+            size_n=sums[0], reach_n=sums[1], tilt_nD=torch.zeros_like(prior_nD), W_fd=W_fd, gate_bias=gate_bias,
+            l2=l2, positive=positive, curvature=curvature,
+        )  # fmt: skip
+
+    def __post_init__(self):
+        self.text_G = torch.repeat_interleave(
+            torch.arange(len(self.pieces_n), device=self.pieces_n.device), self.pieces_n
+        )
+
+    @property
+    def first_n(self) -> Tensor:
+        """The first piece of every text."""
+        return self.pieces_n.cumsum(0) - self.pieces_n
+
+    def noise(self) -> Tensor:
+        """How far ‖∇J‖ can be trusted (n): rounding of the terms that cancel in it."""
+        return self._rounding(self.reach_n * torch.linalg.matrix_norm(self.W_fd, 2))
 
     def blur(self, x_nD: Tensor) -> Tensor:
-        """How far the function can be trusted (n): rounding of what it is made of."""
-        raise NotImplementedError
+        """How far J can be trusted (n): rounding of the logits it is made of."""
+        return self._rounding(self.size_n + self.reach_n * self.gate(x_nD).norm(dim=1)).double()
 
-    def select(self, rows: Tensor) -> Objective:
+    def _rounding(self, size_n: Tensor) -> Tensor:
+        return 4 * torch.finfo(size_n.dtype).eps * size_n
+
+    def pieces(self, rows: Tensor) -> Tensor:
+        """The pieces of some texts."""
+        return runs(self.first_n, self.pieces_n, rows)
+
+    def select(self, rows: Tensor) -> Problem:
         """The same for some of the texts."""
-        raise NotImplementedError
+        if len(rows) == len(self.count_n):
+            return self
+        at = self.pieces(rows)
+        some = {name: getattr(self, name).index_select(0, at) for name in self.OF_PIECES}
+        some |= {name: getattr(self, name)[rows] for name in self.OF_TEXTS}
+        return replace(self, candidates=self.candidates.select(at), **some)
 
     def gate(self, x_nD: Tensor) -> Tensor:
         return x_nD @ self.W_fd.T + self.gate_bias
 
-    def regularised(self, x_nD: Tensor, nll_n: Tensor, slope_nF: Tensor) -> tuple[Tensor, Tensor]:
-        """J and ∇J from the negative log-likelihood and its gradient in the gate."""
+    def value_and_gradient(self, x_nD: Tensor, likely_GV: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+        """Negative log-likelihood (n), J (n, double), ∇J (n×D); into `likely_GV` the sum of P over each piece."""
+        gate_GF = self.gate(x_nD)[self.text_G]
+        log_GR, slope_GF = torch.empty_like(self.real_GR), torch.empty_like(gate_GF)
+        for at in self._chunks():
+            log_GR[at], slope_GF[at] = self._chunk(at, gate_GF[at], None if likely_GV is None else likely_GV[at])
+        nll_n = x_nD.new_zeros(len(x_nD), dtype=torch.double)
+        nll_n.index_add_(0, self.text_G, (log_GR * self.real_GR).sum(1).double())
+        slope_nF = x_nD.new_zeros(len(x_nD), slope_GF.shape[1]).index_add_(0, self.text_G, slope_GF)
         away_nD = x_nD - self.prior_nD
-        J_n = nll_n + 0.5 * self.l2 * away_nD.double().square().sum(1)
-        return J_n, slope_nF @ self.W_fd + self.l2 * away_nD
+        J_n = nll_n + (0.5 * self.l2 * away_nD.double().square() + (self.tilt_nD * x_nD).double()).sum(1)
+        return nll_n, J_n, slope_nF @ self.W_fd + self.l2 * away_nD + self.tilt_nD
+
+    def _chunks(self) -> list[slice]:
+        """Pieces whose logits exist at once: a few in cache."""
+        (_, R), S = self.real_GR.shape, self.candidates.W_GSP.shape[1]
+        pieces = max(1, LOGITS // (R * S), ROWS // R)
+        return [slice(i, i + pieces) for i in range(0, len(self.real_GR), pieces)]
+
+    def _chunk(self, at: slice, gate_GF: Tensor, likely_GV: Tensor | None) -> tuple[Tensor, Tensor]:
+        """log Z (G×R) and the gradient in the gate (G×F)."""
+        words, own_GRF, real_GR = self.candidates.part(at), self.own_GRF[at], self.real_GR[at]
+        (_, S, P), (G, R, F) = words.W_GSP.shape, own_GRF.shape
+        goal_GR = torch.bmm(own_GRF, gate_GF[..., None])[..., 0] + self.bias_GR[at]
+        h_GRP = own_GRF.new_empty(G, R, P)
+        torch.mul(self.r_GRF[at], gate_GF[:, None], out=h_GRP[..., :F])
+        h_GRP[..., F : F + 2], h_GRP[..., F + 4 :] = 1, 0
+        write_exactly(-goal_GR / LOG2, h_GRP, F + 2)
+        groups = (1, -1) if words.shared else (G, R)
+        out = own_GRF.new_empty(G * R, S).view(*groups, S)
+        mass, others, Z, rise = predict(
+            h_GRP.view(*groups, P), words, self.column_GR[at].view(groups), goal_GR.view(groups), out
+        )
+        log_GR = (Z.log() + rise * LOG2).view(G, R)
+        share = (real_GR.view(groups) / Z).view(G, 1, R)
+        slope_GF = torch.bmm(share * LOG2, mass.view(G, R, P)[..., :F].mul_(self.r_GRF[at]))
+        slope_GF -= torch.bmm(share * others.view(G, 1, R), own_GRF)
+        if likely_GV is not None:
+            torch.bmm(share, out.view(G, R, S), out=likely_GV[:, None])
+        return log_GR, slope_GF[:, 0]
 
     def scaled(self, g_nD: Tensor) -> Tensor:
         """g by the inverse of the Hessian that a text of as many words has typically."""
@@ -110,7 +190,7 @@ class Objective:
         return ((g_nD @ vector_DD) / (self.l2 + self.count_n[:, None] * value_D)) @ vector_DD.T
 
     def pull(self, x_nD: Tensor, gradient_nD: Tensor) -> Tensor:
-        """The part of the descent that x can follow: under x ≥ 0 nothing pulls a coordinate below 0."""
+        """The part of −∇J that x can follow: under x ≥ 0 nothing pulls a coordinate below 0."""
         return self.project(x_nD - gradient_nD) - x_nD
 
     def bound(self, x_nD: Tensor, gradient_nD: Tensor) -> Tensor:
@@ -122,58 +202,6 @@ class Objective:
 
     def project(self, x_nD: Tensor) -> Tensor:
         return x_nD.clamp(min=0) if self.positive else x_nD
-
-
-@dataclass(kw_only=True)
-class Problem(Objective):
-    """J and its gradient for a batch of texts, whose positions lie one text after the other."""
-
-    words: SoftmaxWords
-    r_TF: Tensor
-    target_T: Tensor
-    targets: Targets | None = None
-
-    def __post_init__(self):
-        self.end_n = self.count_n.cumsum(0)
-        self.text_T = torch.repeat_interleave(torch.arange(len(self.count_n), device=self.r_TF.device), self.count_n)
-        self.own = Targets.of(self) if self.targets is None else self.targets
-
-    def noise(self) -> Tensor:
-        """How far ‖∇J‖ can be trusted (n): rounding of the terms that cancel in it."""
-        return self._rounding(self.own.reach_n * torch.linalg.matrix_norm(self.W_fd, 2))
-
-    def blur(self, x_nD: Tensor) -> Tensor:
-        return self._rounding(self.own.size_n + self.own.reach_n * self.gate(x_nD).norm(dim=1)).double()
-
-    def _rounding(self, size_n: Tensor) -> Tensor:
-        return 4 * torch.finfo(size_n.dtype).eps * size_n
-
-    def select(self, rows: Tensor) -> Problem:
-        if len(rows) == len(self.count_n):
-            return self
-        where, count = runs(self.end_n - self.count_n, self.count_n, rows), self.count_n[rows]
-        return replace(
-            self, r_TF=self.r_TF.index_select(0, where), target_T=self.target_T[where], count_n=count,
-            prior_nD=self.prior_nD[rows], targets=self.own.select(where, rows),
-        )
-
-    def value_and_gradient(
-        self, x_nD: Tensor, likely: tuple[Tensor, Tensor] | None = None
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """With `likely`, (owner of every position, a sum of P for each), P is added there: what words are likely."""
-        gate_nF = self.gate(x_nD)
-        nll_n = torch.zeros(len(x_nD), dtype=torch.float64, device=x_nD.device)
-        slope_nF = torch.zeros_like(gate_nF)
-        for i in range(0, len(self.text_T), POSITIONS):
-            at = slice(i, i + POSITIONS)
-            text, r = self.text_T[at], self.r_TF[at]
-            row, bias, column = self.own.row_TF[at], self.own.bias_T[at], self.own.column_T[at]
-            f, ones = gate_nF.index_select(0, text).mul_(r), r.new_ones(len(r))
-            sums = None if likely is None else (likely[0][at], likely[1])
-            nll, slope, _ = softmax_pass(f, self.words.candidates, row, bias, column, ones, likely=sums)
-            nll_n.index_add_(0, text, nll.double())
-            slope_nF.index_add_(0, text, slope.mul_(r))
-        return nll_n, *self.regularised(x_nD, nll_n, slope_nF)
 
 
 def runs(first_n: Tensor, count_n: Tensor, rows: Tensor) -> Tensor:

@@ -238,8 +238,16 @@ class Candidates:
         write_exactly(b_GS / LOG2, chosen.W_GSP, self.H)
         return chosen
 
+    def part(self, groups: slice) -> Candidates:
+        return self if self.shared else self._with(self.W_GSP[groups])
+
     def select(self, groups: Tensor) -> Candidates:
-        return self._with(self.W_GSP.index_select(0, groups))
+        return self if self.shared else self._with(self.W_GSP.index_select(0, groups))
+
+    @property
+    def shared(self) -> bool:
+        """Whether all rows have the same."""
+        return len(self.W_GSP) == 1
 
     def _with(self, W_GSP: Tensor) -> Candidates:
         other = object.__new__(Candidates)
@@ -266,12 +274,9 @@ def softmax_pass(
     column_B: Tensor,
     weight_B: Tensor | None = None,
     dW_GSP: Tensor | None = None,
-    likely: tuple[Tensor, Tensor] | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
     """−log P (B) and, with weights, the gradient of Σ weight·(−log P) in h (B×H) and, but for the sign, in the targets'
     biases (B); the gradient in the candidates' table is written to `dW_GSP`.
-
-    `likely` is (owner of every row, ascending; a sum of P over the rows of each, to be added to): one group only.
 
     Logits are counted from the target's own, so that Z = 1 + others.
     """
@@ -286,25 +291,31 @@ def softmax_pass(
     nll_GR, miss_GR, dh_GRH = torch.empty_like(goal_GR), torch.empty_like(goal_GR), torch.empty_like(own_GRH)
     for i in range(0, R, rows):
         at = (slice(None), slice(i, i + rows))
-        h, out, column, goal = h_GRP[at], buffer[:, : R - i], column_GR[at], goal_GR[at]
-        mass, rise = _exponentials(h, W_GSP, column, out).to(goal.dtype), torch.zeros_like(goal)
-        if not (mass[..., H + 2] < HUGE).all():  # a word is e^70 times likelier: count from the likeliest
-            rise = torch.bmm(h, W_GSP.mT, out=out).amax(2).clamp(min=0).to(goal.dtype)
-            write_exactly(-goal / LOG2 - rise, h, H + 2)
-            mass = _exponentials(h, W_GSP, column, out).to(goal.dtype)
-        others = mass[..., H + 2]
-        Z = others + (-rise).exp2()
+        h = h_GRP[at]
+        mass, others, Z, rise = predict(h, words, column_GR[at], goal_GR[at], buffer[:, : R - i])
         nll_GR[at] = Z.log() + rise * LOG2
-        if likely is not None:
-            _add_by_owner(likely[1], likely[0][i : i + rows], out[0], 1 / Z[0])
         if weight_B is None:
             continue
         weight = weight_B.view(G, R)[at]
         scale, miss_GR[at] = (weight / Z)[..., None], weight * others / Z
         torch.mul(mass[..., :H], scale * LOG2, out=dh_GRH[at]).addcmul_(miss_GR[at][..., None], own_GRH[at], value=-1)
         if dW_GSP is not None:
-            _add_product(dW_GSP, out.mT, h * scale.to(h.dtype), first=i == 0)
+            _add_product(dW_GSP, buffer[:, : R - i].mT, h * scale.to(h.dtype), first=i == 0)
     return nll_GR.flatten(), dh_GRH.flatten(0, 1), miss_GR.flatten()
+
+
+def predict(
+    h_GRP: Tensor, words: Candidates, column_GR: Tensor, goal_GR: Tensor, out_GRS: Tensor
+) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    """Into `out` P·Z of every word but the target. Returns its product with the table, whose first H columns sum the
+    words' vectors in units of log 2; the sum over the words; Z; and the power of 2 that all were divided by."""
+    mass, rise = _exponentials(h_GRP, words.W_GSP, column_GR, out_GRS).to(goal_GR.dtype), torch.zeros_like(goal_GR)
+    if not (mass[..., words.H + 2] < HUGE).all():  # a word is e^70 times likelier: count from the likeliest
+        rise = torch.bmm(h_GRP, words.W_GSP.mT, out=out_GRS).amax(2).clamp(min=0).to(goal_GR.dtype)
+        write_exactly(-goal_GR / LOG2 - rise, h_GRP, words.H + 2)
+        mass = _exponentials(h_GRP, words.W_GSP, column_GR, out_GRS).to(goal_GR.dtype)
+    others = mass[..., words.H + 2]
+    return mass, others, others + (-rise).exp2(), rise
 
 
 def _exponentials(h_GRP: Tensor, W_GSP: Tensor, column_GR: Tensor, out_GRS: Tensor) -> Tensor:
@@ -313,14 +324,6 @@ def _exponentials(h_GRP: Tensor, W_GSP: Tensor, column_GR: Tensor, out_GRS: Tens
     place = column_GR.clamp(min=0)[..., None]
     out_GRS.scatter_(2, place, out_GRS.gather(2, place) * (column_GR < 0)[..., None])
     return out_GRS @ W_GSP
-
-
-def _add_by_owner(sum_OS: Tensor, owner_R: Tensor, out_RS: Tensor, weight_R: Tensor) -> None:
-    """Add weight·out of each row to its owner's sum."""
-    first, last = int(owner_R[0]), int(owner_R[-1])
-    weight_OR = out_RS.new_zeros(last - first + 1, len(owner_R))
-    weight_OR[owner_R - first, torch.arange(len(owner_R), device=owner_R.device)] = weight_R
-    sum_OS[first : last + 1].addmm_(weight_OR, out_RS)
 
 
 def _add_product(sum_GSP: Tensor, a_GSR: Tensor, b_GRP: Tensor, first: bool) -> None:

@@ -11,11 +11,12 @@ import torch
 from torch import Tensor
 
 from atd import nearby
-from atd.objective import Objective, Problem, SoftmaxWords, softmax_slope
+from atd.objective import Problem, SoftmaxWords, softmax_slope
 
 PAYS = 8  # the stand-in is used where the vocabulary is so many times as large
 SHRINKS = 0.5  # what is left of ‖∇J‖ after a step by the stand-in, at most
 ROUGH = 10  # steps from the start, at most, by a subset of words that is the same for all texts
+DROP = 0.5  # texts that are done are left out when so few are not: it copies the words of each
 INNER = 0.05  # its minimum is sought to this share of ‖∇J‖
 
 
@@ -51,10 +52,10 @@ class Inferred:
 
 
 def solve_convex(problem: Problem, x_nD: Tensor, tolerance: float, iterations: int, **_unused) -> Inferred:
-    """The one optimum: by minima of a stand-in with few words (`Nearby`) where the vocabulary is much larger, and by
+    """The one optimum: by minima of a stand-in with few words (`nearby`) where the vocabulary is much larger, and by
     L-BFGS on J itself where it is not, or where those steps do not get nearer."""
     limit = problem.noise().clamp(min=problem.l2 * tolerance)
-    if len(problem.words.candidates.W_GSP[0]) < PAYS * nearby.WORDS:
+    if problem.candidates.W_GSP.shape[1] < PAYS * nearby.WORDS:
         return _lbfgs(problem, x_nD, limit, iterations)
     result = _by_nearby(problem, _roughly(problem, x_nD, limit) if iterations else x_nD, limit, iterations)
     left = (~result.converged & (result.iterations < iterations)).nonzero()[:, 0]
@@ -69,7 +70,7 @@ def solve_convex(problem: Problem, x_nD: Tensor, tolerance: float, iterations: i
 def _roughly(problem: Problem, x_nD: Tensor, limit_n: Tensor) -> Tensor:
     """The optimum of the softmax over a subset of words, about."""
     words = SoftmaxWords(problem.words.W_VF, problem.words.b_V, nearby.WORDS)
-    rough = replace(problem, words=words, targets=None)
+    rough = replace(problem, words=words, candidates=words.candidates, column_GR=words.column_V[problem.target_GR])
     norm_n = rough.pull(x_nD, rough.value_and_gradient(x_nD)[2]).norm(dim=1)
     return _lbfgs(rough, x_nD, (INNER * norm_n).clamp(min=limit_n), ROUGH).x
 
@@ -88,21 +89,21 @@ def _by_nearby(problem: Problem, x_nD: Tensor, limit_n: Tensor, iterations: int)
         if len(keep) == 0 or step == iterations:
             break
         if len(keep) < len(live):
-            likely_GV = likely_GV[nearby.Pieces.of(work).select(keep)]
+            likely_GV = likely_GV[work.pieces(keep)]
             live, work, x, g, norm = live[keep], work.select(keep), x[keep], g[keep], norm[keep]
-        near, before = nearby.Nearby.at(work, x, g, likely_GV), norm
+        near, before = nearby.stand_in(work, x, g, likely_GV), norm
         x = _lbfgs(near, x, (INNER * norm).clamp(min=0.5 * limit_n[live]), iterations).x
     return result
 
 
-def _lbfgs(objective: Objective, x_nD: Tensor, limit_n: Tensor, iterations: int, memory: int = 8) -> Inferred:
+def _lbfgs(problem: Problem, x_nD: Tensor, limit_n: Tensor, iterations: int, memory: int = 8) -> Inferred:
     """Projected L-BFGS on all texts at once, each with its own step length, until the gradient is below the limit.
 
     The quasi-Newton direction lives on the coordinates away from 0 (Bertsekas' two-metric projection).
     """
-    nll, J, g = objective.value_and_gradient(x_nD)
+    nll, J, g = problem.value_and_gradient(x_nD)
     result = Inferred.at(x_nD)
-    live, work, x = torch.arange(len(x_nD), device=x_nD.device), objective, x_nD
+    live, work, x = torch.arange(len(x_nD), device=x_nD.device), problem, x_nD
     history: list[tuple[Tensor, Tensor]] = []
     for step in range(iterations + 1):
         norm = work.pull(x, g).norm(dim=1)
@@ -111,7 +112,7 @@ def _lbfgs(objective: Objective, x_nD: Tensor, limit_n: Tensor, iterations: int,
         keep = (~done).nonzero()[:, 0]
         if len(keep) == 0 or step == iterations:
             break
-        if len(keep) <= work.DROP * len(live):
+        if len(keep) <= (1 if work.candidates.shared else DROP) * len(live):
             live, work, done = live[keep], work.select(keep), done[keep]
             x, nll, J, g = x[keep], nll[keep], J[keep], g[keep]
             history = [(s[keep], y[keep]) for s, y in history]
@@ -125,7 +126,7 @@ def _lbfgs(objective: Objective, x_nD: Tensor, limit_n: Tensor, iterations: int,
     return result
 
 
-def _direction(problem: Objective, g: Tensor, free: Tensor, history: list[tuple[Tensor, Tensor]]) -> Tensor:
+def _direction(problem: Problem, g: Tensor, free: Tensor, history: list[tuple[Tensor, Tensor]]) -> Tensor:
     """The two-loop recursion around the typical curvature, with the pairs (s, y) cut to the free coordinates."""
     q, l2 = g * free, problem.l2
     stack, scale = [], None
@@ -147,7 +148,7 @@ def _direction(problem: Objective, g: Tensor, free: Tensor, history: list[tuple[
     return torch.where(uphill, -g * free / torch.clamp(g.norm(dim=1, keepdim=True), min=l2), d)
 
 
-def _line_search(problem: Objective, x: Tensor, nll: Tensor, J: Tensor, g: Tensor, d: Tensor):
+def _line_search(problem: Problem, x: Tensor, nll: Tensor, J: Tensor, g: Tensor, d: Tensor):
     """Halve each text's step until J falls enough (Armijo along the projected path).
 
     Where the change of J drowns in rounding the slopes decide (the approximate Wolfe condition of Hager and Zhang):
@@ -179,18 +180,18 @@ def solve_sgd(
 ) -> Inferred:
     """The paper's: gradient steps on one random position of each text at a time, step size falling to zero."""
     generator = torch.Generator().manual_seed(seed)
-    first_n = problem.end_n - problem.count_n
-    longest = int(problem.count_n.max())
+    first_n, longest = problem.first_n * problem.real_GR.shape[1], int(problem.count_n.max())
+    r_TF, target_T = problem.r_GRF.flatten(0, 1), problem.target_GR.flatten()
     total = max(1, epochs * longest)
     x, done = x_nD.clone(), 0
     for _ in range(epochs):
-        order_T = _shuffle_within(problem.count_n, generator)
+        order_nR = _shuffle(problem.count_n, longest, generator)
         for j in range(longest):
             rows = (problem.count_n > j).nonzero()[:, 0]
-            at = order_T[first_n[rows] + j]
+            at = first_n[rows] + order_nR[rows, j]
             count = problem.count_n[rows, None]
-            r, gate = problem.r_TF[at], x[rows] @ problem.W_fd.T + problem.gate_bias
-            _, slope = softmax_slope(problem.words, r * gate, problem.target_T[at])
+            r, gate = r_TF[at], problem.gate(x[rows])
+            _, slope = softmax_slope(problem.words, r * gate, target_T[at])
             g = (r * slope) @ problem.W_fd + problem.l2 / count * (x[rows] - problem.prior_nD[rows])
             x[rows] = problem.project(x[rows] - lr * (1 - done / total) * g)
             done += 1
@@ -200,11 +201,11 @@ def solve_sgd(
     return Inferred(x, nll, J, problem.count_n * epochs, norm <= limit, norm.double())
 
 
-def _shuffle_within(count_n: Tensor, generator: torch.Generator) -> Tensor:
-    """Positions 0…T−1 with each text's own run shuffled."""
-    text_T = torch.repeat_interleave(torch.arange(len(count_n), device=count_n.device), count_n)
-    key = torch.rand(len(text_T), generator=generator, dtype=torch.float64).to(count_n.device)
-    return torch.argsort(text_T + key)
+def _shuffle(count_n: Tensor, longest: int, generator: torch.Generator) -> Tensor:
+    """For every text its positions 0 … count−1 in random order, then others."""
+    key = torch.rand(len(count_n), longest, generator=generator).to(count_n.device)
+    beyond = torch.arange(longest, device=count_n.device) >= count_n[:, None]
+    return torch.argsort(key + beyond, dim=1)
 
 
 SOLVERS = {"convex": solve_convex, "sgd": solve_sgd}

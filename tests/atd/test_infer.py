@@ -69,9 +69,9 @@ def test_gradient_matches_finite_differences(samples):
     tokens, offsets = make_texts(4)
     where = torch.arange(len(tokens))
     with torch.no_grad():
-        problem = Problem(
-            words=SoftmaxWords(*model.output(), samples), r_TF=model.context(windows(tokens, offsets, where, N)),
-            target_T=tokens, count_n=offsets.diff(), prior_nD=torch.randn(4, D, dtype=torch.float64),
+        problem = Problem.of(
+            SoftmaxWords(*model.output(), samples), model.context(windows(tokens, offsets, where, N)), tokens,
+            offsets.diff(), torch.randn(4, D, dtype=torch.float64),
             W_fd=model.W_fd, gate_bias=0.0, l2=0.3, positive=False,
         )
         x = torch.randn(4, D, dtype=torch.float64)
@@ -118,7 +118,7 @@ def test_depends_on_the_text_alone(activation, samples, monkeypatch):
     whole = infer(model, tokens, offsets, l2=0.2, samples=samples, seed=1)
     rows = torch.randperm(40, generator=torch.Generator().manual_seed(3)).tolist()
     monkeypatch.setattr("atd.infer.POSITIONS", 17)
-    monkeypatch.setattr("atd.objective.POSITIONS", 11)
+    monkeypatch.setattr("atd.objective.PIECE", 3)
     other = infer(model, *subset(tokens, offsets, rows), l2=0.2, samples=samples, seed=2)
     torch.testing.assert_close(other.x, whole.x[rows], atol=1e-4, rtol=0)
     assert whole.converged.all() and other.converged.all()
@@ -128,7 +128,7 @@ def test_depends_on_the_text_alone(activation, samples, monkeypatch):
 def few_words(monkeypatch):
     """Pieces of 4 positions with 7 words each, so that the small vocabulary counts as a large one."""
     monkeypatch.setattr("atd.nearby.WORDS", 7)
-    monkeypatch.setattr("atd.nearby.PIECE", 4)
+    monkeypatch.setattr("atd.objective.PIECE", 4)
 
 
 def test_the_stand_in_has_the_gradient_of_the_objective(few_words):
@@ -136,15 +136,15 @@ def test_the_stand_in_has_the_gradient_of_the_objective(few_words):
     tokens, offsets = make_texts(6)
     where, x = torch.arange(len(tokens)), torch.randn(6, D, dtype=torch.float64)
     with torch.no_grad():
-        problem = Problem(
-            words=SoftmaxWords(*model.output()), r_TF=model.context(windows(tokens, offsets, where, N)),
-            target_T=tokens, count_n=offsets.diff(), prior_nD=torch.zeros(6, D, dtype=torch.float64),
+        problem = Problem.of(
+            SoftmaxWords(*model.output()), model.context(windows(tokens, offsets, where, N)), tokens,
+            offsets.diff(), torch.zeros(6, D, dtype=torch.float64),
             W_fd=model.W_fd, gate_bias=1.0, l2=0.3, positive=False,
         )
         nll, J, g, likely = nearby.evaluate(problem, x)
         torch.testing.assert_close((nll, J, g), problem.value_and_gradient(x))
         assert (likely.sum(1) > 0).all() and (likely.sum(1) < 4).all()
-        near = nearby.Nearby.at(problem, x, g, likely)
+        near = nearby.stand_in(problem, x, g, likely)
         torch.testing.assert_close(near.value_and_gradient(x)[2], g)
         away = x + 0.1
         _, there, slope = near.value_and_gradient(away)

@@ -16,7 +16,7 @@ from tasks.benchmarks import synthetic
 from tasks.benchmarks.inference import FAST
 from tasks.sentiment_scores import accuracies, classify
 
-D, N, EPOCHS, BATCH = 100, 8, 4, 2048
+D, N, EPOCHS, BATCH = 100, 8, 2, 2048
 pytestmark = pytest.mark.slow
 
 
@@ -52,7 +52,7 @@ def model(bank) -> MultiplicativeLM:
     model.start_at(bank.vectors)
     noise, x = Noise(counts), average(bank, "train")
     owner = torch.repeat_interleave(torch.arange(len(offsets) - 1), offsets.diff())
-    optimiser = torch.optim.Adam([p for p in model.parameters() if p is not model.L], lr=0.003, fused=True)
+    optimiser = torch.optim.Adam([p for p in model.parameters() if p is not model.L], lr=0.002, fused=True)
     for _ in range(EPOCHS):
         for at in torch.randperm(len(tokens)).split(BATCH):
             context = windows(tokens, offsets, at, N)
@@ -83,8 +83,8 @@ def test_convex_is_ten_times_sooner_where_sgd_gets(bank, model):
 
     ours = {t: min(run(tolerance=t) for _ in range(2)) for t in (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-5)}
     theirs = {}
-    for lr in (0.1, 0.3, 1.0):
-        for passes in (5, 10, 20, 40, 80):
+    for lr in (0.03, 0.1, 0.3):
+        for passes in (10, 20, 40, 80):
             theirs[lr, passes] = run(method="sgd", lr=lr, epochs=passes)
             if theirs[lr, passes][1] < 1e-5:
                 break
