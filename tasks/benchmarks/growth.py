@@ -8,10 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from tasks.benchmarks import lm, ranking
-from tasks.benchmarks.measure import Bench, timed
+from tasks.benchmarks.measure import Bench, alternate
 from tasks.benchmarks.memory import peak
 
 TARGET = 1.05
+ROUNDS = 3
 B = 512  # where the batch is not what grows
 
 
@@ -49,15 +50,12 @@ def curves(bench: Bench, names: Sequence[str]) -> list[Growth]:
 
 
 def grow(bench: Bench, name: str, sizes: Sequence[int], prepare: Callable[[int], Callable[[], object]]) -> Growth:
-    """The best of a few calls at every size, and the peak memory of one in a fresh process."""
-    seconds, memory = [], []
-    for size in sizes:
-        function = prepare(size)
-        function()
-        seconds.append(min(timed(function) for _ in range(3)))
-        del function  # before the fork, which by now has all libraries in memory
-        memory.append(peak(lambda size=size: prepare(size), bench.device))
-    return Growth(name, sizes, seconds, memory)
+    """The best of a few calls at every size, the sizes in turns, and the peak memory of one in a fresh process."""
+    functions = {str(size): prepare(size) for size in sizes}
+    seconds = alternate(functions, ROUNDS)
+    del functions  # before the fork, which by now has all libraries in memory
+    memory = [peak(lambda size=size: prepare(size), bench.device) for size in sizes]
+    return Growth(name, sizes, [float(seconds[str(size)].min()) for size in sizes], memory)
 
 
 def _vocabulary(bench: Bench):

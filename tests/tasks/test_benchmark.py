@@ -142,4 +142,6 @@ def test_guard_generation(bench):
 
 
 def test_guard_inference(bench):
-    assert inference.against_gensim(bench)["infer_vs_gensim"]["ratio"] > 0.5
+    assert inference.against_gensim(bench)["infer_vs_gensim"]["ratio"] > 1
+    found = inference.against_sgd(bench)["infer_vs_sgd"]
+    assert found["ratio"] > 4 and found["sgd_gap"] <= inference.GAP
