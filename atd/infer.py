@@ -25,8 +25,9 @@ from atd.objective import Problem, SoftmaxWords, runs, typical_curvature
 from atd.solvers import SOLVERS, Inferred
 from atd.vocabulary import BOS_ID, UNK_ID
 
-POSITIONS = 4096  # positions solved together, and texts at most: bounds memory, not the result
-TEXTS = 512
+POSITIONS = 4096  # solved together, at most: bounds memory, not the result
+TEXTS = 512  # the same
+FEW = 512  # positions, enough for fast products
 
 
 def infer(
@@ -91,7 +92,8 @@ def _infer(model, tokens, offsets, prior, l2, samples, language, progress, solve
         warnings.warn(f"{empty} of {n} texts hold no known word: they get the prior vector", stacklevel=3)
 
     parts, order = [], torch.argsort(count_n, stable=True)  # texts of about the same length together
-    for texts in _batches(count_n[order]):
+    few = POSITIONS if solve is SOLVERS["sgd"] else FEW  # it has no use for similar lengths
+    for texts in _batches(count_n[order], few):
         at = order[texts]
         where = runs(offsets[:-1], offsets.diff(), at)
         where = where[known[where]]
@@ -121,14 +123,16 @@ def frozen_context(model: MultiplicativeLM, context_TN: Tensor, folded_NFF: Tens
     return functional.embedding_bag(index_TN, table_UF, mode="sum")
 
 
-def _batches(count_n: Tensor) -> list[slice]:
-    """Runs of at most TEXTS texts with about POSITIONS positions."""
+def _batches(count_n: Tensor, few: int) -> list[slice]:
+    """Runs of texts, given shortest first, with at most TEXTS texts and about POSITIONS positions. Once it has `few`
+    positions, a run ends where texts are a quarter longer than its first: all are filled up to the longest."""
     bounds, n, end_n = [0], len(count_n), count_n.cumsum(0)
     while bounds[-1] < n:
         first = bounds[-1]
-        room = int(end_n[first] - count_n[first]) + POSITIONS
-        last = int(torch.searchsorted(end_n, room, right=True))
-        bounds.append(min(max(first + 1, last), first + TEXTS))
+        before = end_n[first] - count_n[first]
+        most, enough = (int(torch.searchsorted(end_n, before + room, right=True)) for room in (POSITIONS, few))
+        similar = int(torch.searchsorted(count_n, count_n[first] * 5 // 4, right=True))
+        bounds.append(max(first + 1, min(most, max(enough, similar), first + TEXTS)))
     return [slice(first, last) for first, last in pairwise(bounds)]
 
 

@@ -13,11 +13,9 @@ import torch
 from torch import Tensor
 
 from atd.errors import AtdError
-from atd.softmax import LOG2, Candidates, Shares, predict, softmax_pass, write_exactly
+from atd.softmax import LOG2, LOGITS, Candidates, Shares, predict, softmax_pass, write_exactly
 
 PIECE = 64  # R at most
-LOGITS = 2**20  # of a chunk, 4 MB
-ROWS = 128  # of a chunk at least
 POWER = 0.75  # of a word's share in the choice of a subset, as for the noise words of training
 TYPICAL = 4096  # most frequent words, from which the typical curvature of J is computed
 
@@ -145,8 +143,11 @@ class Problem:
         """Negative log-likelihood (n), J (n, double), ∇J (n×D); into `likely_GV` the sum of P over each piece."""
         gate_GF = self.gate(x_nD)[self.text_G]
         log_GR, slope_GF = torch.empty_like(self.real_GR), torch.empty_like(gate_GF)
-        for at in self._chunks():
-            log_GR[at], slope_GF[at] = self._chunk(at, gate_GF[at], None if likely_GV is None else likely_GV[at])
+        chunks, (_, R), S = self._chunks(), self.real_GR.shape, self.candidates.W_GSP.shape[1]
+        buffer = x_nD.new_empty(chunks[0].stop if chunks else 0, R, S)  # one for all: new pages are slow
+        for at in chunks:
+            likely = None if likely_GV is None else likely_GV[at]
+            log_GR[at], slope_GF[at] = self._chunk(at, gate_GF[at], buffer[: at.stop - at.start], likely)
         nll_n = x_nD.new_zeros(len(x_nD), dtype=torch.double)
         nll_n.index_add_(0, self.text_G, (log_GR * self.real_GR).sum(1).double())
         slope_nF = x_nD.new_zeros(len(x_nD), slope_GF.shape[1]).index_add_(0, self.text_G, slope_GF)
@@ -155,12 +156,14 @@ class Problem:
         return nll_n, J_n, slope_nF @ self.W_fd + self.l2 * away_nD + self.tilt_nD
 
     def _chunks(self) -> list[slice]:
-        """Pieces whose logits exist at once: a few in cache."""
-        (_, R), S = self.real_GR.shape, self.candidates.W_GSP.shape[1]
-        pieces = max(1, LOGITS // (R * S), ROWS // R)
-        return [slice(i, i + pieces) for i in range(0, len(self.real_GR), pieces)]
+        """Pieces whose logits exist at once."""
+        (G, R), S = self.real_GR.shape, self.candidates.W_GSP.shape[1]
+        pieces = max(1, LOGITS // (R * S))
+        return [slice(i, min(i + pieces, G)) for i in range(0, G, pieces)]
 
-    def _chunk(self, at: slice, gate_GF: Tensor, likely_GV: Tensor | None) -> tuple[Tensor, Tensor]:
+    def _chunk(
+        self, at: slice, gate_GF: Tensor, out_GRS: Tensor, likely_GV: Tensor | None
+    ) -> tuple[Tensor, Tensor]:
         """log Z (G×R) and the gradient in the gate (G×F)."""
         words, own_GRF, real_GR = self.candidates.part(at), self.own_GRF[at], self.real_GR[at]
         (_, S, P), (G, R, F) = words.W_GSP.shape, own_GRF.shape
@@ -170,16 +173,16 @@ class Problem:
         h_GRP[..., F : F + 2], h_GRP[..., F + 4 :] = 1, 0
         write_exactly(-goal_GR / LOG2, h_GRP, F + 2)
         groups = (1, -1) if words.shared else (G, R)
-        out = own_GRF.new_empty(G * R, S).view(*groups, S)
         mass, others, Z, rise = predict(
-            h_GRP.view(*groups, P), words, self.column_GR[at].view(groups), goal_GR.view(groups), out
+            h_GRP.view(*groups, P), words, self.column_GR[at].view(groups), goal_GR.view(groups),
+            out_GRS.view(*groups, S),
         )
         log_GR = (Z.log() + rise * LOG2).view(G, R)
         share = (real_GR.view(groups) / Z).view(G, 1, R)
         slope_GF = torch.bmm(share * LOG2, mass.view(G, R, P)[..., :F].mul_(self.r_GRF[at]))
         slope_GF -= torch.bmm(share * others.view(G, 1, R), own_GRF)
         if likely_GV is not None:
-            torch.bmm(share, out.view(G, R, S), out=likely_GV[:, None])
+            torch.bmm(share, out_GRS, out=likely_GV[:, None])
         return log_GR, slope_GF[:, 0]
 
     def scaled(self, g_nD: Tensor) -> Tensor:
