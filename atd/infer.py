@@ -26,7 +26,8 @@ from atd.solvers import SOLVERS, Inferred
 from atd.vocabulary import BOS_ID, UNK_ID
 
 POSITIONS = 4096  # solved together, at most: bounds memory, not the result
-TEXTS = 512  # the same
+TEXTS = 512  # the same, and fewer with a large vocabulary
+LIKELY = 2**25  # probabilities of all words for each text: 128 MB
 FEW = 512  # positions, enough for fast products
 
 
@@ -93,7 +94,7 @@ def _infer(model, tokens, offsets, prior, l2, samples, language, progress, solve
 
     parts, order = [], torch.argsort(count_n, stable=True)  # texts of about the same length together
     few = POSITIONS if solve is SOLVERS["sgd"] else FEW  # it has no use for similar lengths
-    for texts in _batches(count_n[order], few):
+    for texts in _batches(count_n[order], few, min(TEXTS, max(1, LIKELY // len(b_V)))):
         at = order[texts]
         where = runs(offsets[:-1], offsets.diff(), at)
         where = where[known[where]]
@@ -123,16 +124,16 @@ def frozen_context(model: MultiplicativeLM, context_TN: Tensor, folded_NFF: Tens
     return functional.embedding_bag(index_TN, table_UF, mode="sum")
 
 
-def _batches(count_n: Tensor, few: int) -> list[slice]:
-    """Runs of texts, given shortest first, with at most TEXTS texts and about POSITIONS positions. Once it has `few`
-    positions, a run ends where texts are a quarter longer than its first: all are filled up to the longest."""
+def _batches(count_n: Tensor, few: int, texts: int) -> list[slice]:
+    """Runs of at most so many texts, given shortest first, with about POSITIONS positions. Once it has `few` positions,
+    a run ends where texts are a quarter longer than its first: all are filled up to the longest."""
     bounds, n, end_n = [0], len(count_n), count_n.cumsum(0)
     while bounds[-1] < n:
         first = bounds[-1]
         before = end_n[first] - count_n[first]
         most, enough = (int(torch.searchsorted(end_n, before + room, right=True)) for room in (POSITIONS, few))
         similar = int(torch.searchsorted(count_n, count_n[first] * 5 // 4, right=True))
-        bounds.append(max(first + 1, min(most, max(enough, similar), first + TEXTS)))
+        bounds.append(max(first + 1, min(most, max(enough, similar), first + texts)))
     return [slice(first, last) for first, last in pairwise(bounds)]
 
 

@@ -30,6 +30,7 @@ class SoftmaxWords:
 
     def __init__(self, W_VF: Tensor, b_V: Tensor, samples: int | None = None):
         self.W_VF, self.b_V, V = W_VF, b_V, len(b_V)
+        self._subsets: dict[int, SoftmaxWords] = {}
         self.column_V = torch.arange(V, device=b_V.device)
         if samples is None or samples >= V:
             self.candidates = Candidates(W_VF, b_V)
@@ -40,6 +41,11 @@ class SoftmaxWords:
         self.candidates = Candidates(W_VF[ids], b_V[ids] + log_weight.to(b_V.dtype))
         self.column_V.fill_(-1)
         self.column_V[ids] = torch.arange(len(ids), device=b_V.device)
+
+    def subset(self, samples: int) -> SoftmaxWords:
+        if samples not in self._subsets:
+            self._subsets[samples] = SoftmaxWords(self.W_VF, self.b_V, samples)
+        return self._subsets[samples]
 
 
 @dataclass(kw_only=True)

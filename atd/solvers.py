@@ -11,13 +11,13 @@ import torch
 from torch import Tensor
 
 from atd import nearby
-from atd.objective import Problem, SoftmaxWords, softmax_slope
+from atd.objective import Problem, softmax_slope
 
 PAYS = 8  # the stand-in is used where the vocabulary is so many times as large
 SHRINKS = 0.5  # what is left of ‖∇J‖ after a step by the stand-in, at most
 ROUGH = 10  # steps from the start, at most, by a subset of words that is the same for all texts
-DROP = 0.5  # texts that are done are left out when so few are not: it copies the words of each
-INNER = 0.05  # its minimum is sought to this share of ‖∇J‖
+INNER = 0.05  # the minimum of the stand-in is sought to this share of ‖∇J‖
+DROP = 0.5  # where it copies the words of each, texts that are done are left out when so few are not
 
 
 @dataclass
@@ -69,7 +69,7 @@ def solve_convex(problem: Problem, x_nD: Tensor, tolerance: float, iterations: i
 
 def _roughly(problem: Problem, x_nD: Tensor, limit_n: Tensor) -> Tensor:
     """The optimum of the softmax over a subset of words, about."""
-    words = SoftmaxWords(problem.words.W_VF, problem.words.b_V, nearby.WORDS)
+    words = problem.words.subset(nearby.WORDS)
     rough = replace(problem, words=words, candidates=words.candidates, column_GR=words.column_V[problem.target_GR])
     norm_n = rough.pull(x_nD, rough.value_and_gradient(x_nD)[2]).norm(dim=1)
     return _lbfgs(rough, x_nD, (INNER * norm_n).clamp(min=limit_n), ROUGH).x

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 # What is measured: the rows it gives, and the function of tasks/benchmarks that gives them.
 MEASUREMENTS = {
     ("lm_exact", "lm_exact_gemm_fraction"): "lm.exact",
-    ("lm_exact_bf16",): "lm.exact_bf16",
     ("lm_sampled",): "lm.sampled",
+    ("lm_exact_bf16", "lm_sampled_bf16"): "lm.bf16",
     ("fit_overhead",): "lm.lightning_fit",
     ("attributes_1m",): "lm.attributes",
     ("memory_v100k",): "memory.exact_v100k",
