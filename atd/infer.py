@@ -27,7 +27,7 @@ from atd.vocabulary import BOS_ID, UNK_ID
 
 POSITIONS = 4096  # solved together, at most: bounds memory, not the result
 TEXTS = 512  # the same, and fewer with a large vocabulary
-LIKELY = 2**25  # probabilities of all words for each text: 128 MB
+CELLS = 2**25  # of a table, 128 MB: probabilities of all words for each text; all words by all context matrices
 FEW = 512  # positions, enough for fast products
 
 
@@ -87,22 +87,26 @@ def _infer(model, tokens, offsets, prior, l2, samples, language, progress, solve
     words = SoftmaxWords(W_VF, b_V, samples)
     folded_NFF = model.folded_contexts().unflatten(0, (model.C.shape[0], -1))
     curvature = torch.linalg.eigh(typical_curvature(W_VF, b_V, folded_NFF, model.W_fd))
+    stretch = float(torch.linalg.matrix_norm(model.W_fd, 2))
     known = tokens != UNK_ID
     count_n = torch.diff(torch.cat([known.new_zeros(1, dtype=torch.long), known.long().cumsum(0)])[offsets])
     if empty := int((count_n == 0).sum()):
         warnings.warn(f"{empty} of {n} texts hold no known word: they get the prior vector", stacklevel=3)
 
+    shift, contexts = model.bounds[language] if language else 0, None
+    if min(len(tokens), len(b_V)) * folded_NFF[:, 0].numel() <= CELLS:  # one table for all batches
+        contexts = FrozenContexts(model, torch.cat([tokens, tokens.new_tensor([BOS_ID])]) + shift, folded_NFF)
     parts, order = [], torch.argsort(count_n, stable=True)  # texts of about the same length together
     few = POSITIONS if solve is SOLVERS["sgd"] else FEW  # it has no use for similar lengths
-    for texts in _batches(count_n[order], few, min(TEXTS, max(1, LIKELY // len(b_V)))):
+    for texts in _batches(count_n[order], few, min(TEXTS, max(1, CELLS // len(b_V)))):
         at = order[texts]
         where = runs(offsets[:-1], offsets.diff(), at)
         where = where[known[where]]
-        shift = model.bounds[language] if language else 0
-        r_TF = frozen_context(model, windows(tokens, offsets, where, model.C.shape[0]) + shift, folded_NFF)
+        context_TN = windows(tokens, offsets, where, model.C.shape[0]) + shift
+        r_TF = (contexts or FrozenContexts(model, context_TN, folded_NFF))(context_TN)
         problem = Problem.of(
             words, r_TF, tokens[where], count_n[at], prior_nD[at],
-            W_fd=model.W_fd, gate_bias=model.gate_bias, l2=l2, positive=positive,
+            W_fd=model.W_fd, stretch=stretch, gate_bias=model.gate_bias, l2=l2, positive=positive,
             curvature=(curvature.eigenvalues.clamp(min=0), curvature.eigenvectors),
         )
         parts.append(solve(problem, start_nD[at], **options))
@@ -111,17 +115,23 @@ def _infer(model, tokens, offsets, prior, l2, samples, language, progress, solve
     return Inferred.join(parts).select(order.argsort()) if parts else Inferred.at(prior_nD)
 
 
-def frozen_context(model: MultiplicativeLM, context_TN: Tensor, folded_NFF: Tensor) -> Tensor:
-    """`model.context` (T×F) with every distinct word multiplied once by the N folded matrices: in text words recur."""
-    N, F = folded_NFF.shape[:2]
-    used_V = torch.zeros(len(model.W_fv), dtype=torch.bool, device=context_TN.device)
-    used_V[context_TN.flatten()] = True
-    rows_U = used_V.nonzero()[:, 0]
-    place_V = torch.empty_like(used_V, dtype=torch.long)
-    place_V[rows_U] = torch.arange(len(rows_U), device=rows_U.device)
-    table_UF = (model.W_fv[rows_U] @ folded_NFF.transpose(0, 1).reshape(F, N * F)).view(-1, F)  # U·N rows
-    index_TN = place_V[context_TN] * N + torch.arange(N, device=context_TN.device)
-    return functional.embedding_bag(index_TN, table_UF, mode="sum")
+class FrozenContexts:
+    """`model.context` with every word multiplied once by the N folded matrices: in text words recur."""
+
+    def __init__(self, model: MultiplicativeLM, words: Tensor, folded_NFF: Tensor):
+        """For contexts of these words; a word may come often."""
+        self.N, F = folded_NFF.shape[:2]
+        used_V = torch.zeros(len(model.W_fv), dtype=torch.bool, device=words.device)
+        used_V[words.flatten()] = True
+        rows_U = used_V.nonzero()[:, 0]
+        self.place_V = torch.empty_like(used_V, dtype=torch.long)
+        self.place_V[rows_U] = torch.arange(len(rows_U), device=words.device)
+        matrices = folded_NFF.transpose(0, 1).reshape(F, self.N * F)
+        self.table_UF = (model.W_fv[rows_U] @ matrices).view(-1, F)  # U·N rows
+
+    def __call__(self, context_TN: Tensor) -> Tensor:
+        index_TN = self.place_V[context_TN] * self.N + torch.arange(self.N, device=context_TN.device)
+        return functional.embedding_bag(index_TN, self.table_UF, mode="sum")
 
 
 def _batches(count_n: Tensor, few: int, texts: int) -> list[slice]:

@@ -71,6 +71,7 @@ class Problem:
     reach_n: Tensor
     tilt_nD: Tensor  # added to ∇J
     W_fd: Tensor
+    stretch: float  # ‖W_fd‖
     gate_bias: float
     l2: float
     positive: bool
@@ -82,7 +83,8 @@ class Problem:
     @classmethod
     def of(
         cls, words: SoftmaxWords, r_TF: Tensor, target_T: Tensor, count_n: Tensor, prior_nD: Tensor, *,
-        W_fd: Tensor, gate_bias: float, l2: float, positive: bool, curvature: tuple[Tensor, Tensor] | None = None,
+        W_fd: Tensor, stretch: float, gate_bias: float, l2: float, positive: bool,
+        curvature: tuple[Tensor, Tensor] | None = None,
     ) -> Problem:  # fmt: skip
         """From the positions of all texts, one text after the other."""
         longest = max(1, int(count_n.max()))
@@ -104,8 +106,8 @@ class Problem:
             words=words, candidates=words.candidates, column_GR=lay_out(words.column_V[target_T]),
             target_GR=lay_out(target_T), r_GRF=lay_out(r_TF), own_GRF=lay_out(own_TF), bias_GR=lay_out(bias_T),
             real_GR=lay_out(torch.ones_like(bias_T)), pieces_n=pieces_n, count_n=count_n, prior_nD=prior_nD,
-            size_n=sums[0], reach_n=sums[1], tilt_nD=torch.zeros_like(prior_nD), W_fd=W_fd, gate_bias=gate_bias,
-            l2=l2, positive=positive, curvature=curvature,
+            size_n=sums[0], reach_n=sums[1], tilt_nD=torch.zeros_like(prior_nD), W_fd=W_fd, stretch=stretch,
+            gate_bias=gate_bias, l2=l2, positive=positive, curvature=curvature,
         )  # fmt: skip
 
     def __post_init__(self):
@@ -120,7 +122,7 @@ class Problem:
 
     def noise(self) -> Tensor:
         """How far ‖∇J‖ can be trusted (n): rounding of the terms that cancel in it."""
-        return self._rounding(self.reach_n * torch.linalg.matrix_norm(self.W_fd, 2))
+        return self._rounding(self.reach_n * self.stretch)
 
     def blur(self, x_nD: Tensor) -> Tensor:
         """How far J can be trusted (n): rounding of the logits it is made of."""

@@ -11,7 +11,7 @@ from scipy.optimize import minimize
 
 from atd import nearby
 from atd.errors import AtdError
-from atd.infer import frozen_context, infer, windows
+from atd.infer import FrozenContexts, infer, windows
 from atd.lm import MultiplicativeLM
 from atd.objective import Problem, SoftmaxWords
 
@@ -59,7 +59,7 @@ def test_frozen_contexts_are_the_model_s():
     model = make_model(dtype=torch.float64)
     context = torch.randint(V, (50, N), generator=torch.Generator().manual_seed(0))
     with torch.no_grad():
-        frozen = frozen_context(model, context, model.folded_contexts().view(N, F, F))
+        frozen = FrozenContexts(model, context, model.folded_contexts().view(N, F, F))(context)
         torch.testing.assert_close(frozen, model.context(context))
 
 
@@ -72,7 +72,7 @@ def test_gradient_matches_finite_differences(samples):
         problem = Problem.of(
             SoftmaxWords(*model.output(), samples), model.context(windows(tokens, offsets, where, N)), tokens,
             offsets.diff(), torch.randn(4, D, dtype=torch.float64),
-            W_fd=model.W_fd, gate_bias=0.0, l2=0.3, positive=False,
+            W_fd=model.W_fd, stretch=1.0, gate_bias=0.0, l2=0.3, positive=False,
         )
         x = torch.randn(4, D, dtype=torch.float64)
         _, J, g = problem.value_and_gradient(x)
@@ -139,7 +139,7 @@ def test_the_stand_in_has_the_gradient_of_the_objective(few_words):
         problem = Problem.of(
             SoftmaxWords(*model.output()), model.context(windows(tokens, offsets, where, N)), tokens,
             offsets.diff(), torch.zeros(6, D, dtype=torch.float64),
-            W_fd=model.W_fd, gate_bias=1.0, l2=0.3, positive=False,
+            W_fd=model.W_fd, stretch=1.0, gate_bias=1.0, l2=0.3, positive=False,
         )
         nll, J, g, likely = nearby.evaluate(problem, x)
         torch.testing.assert_close((nll, J, g), problem.value_and_gradient(x))
