@@ -80,39 +80,53 @@ def _infer(model, tokens, offsets, prior, l2, samples, language, progress, solve
     n, D = len(offsets) - 1, model.W_fd.shape[1]
     if prior is None:
         prior = model.attributes.vectors().mean(0)
-    positive = model.attributes.activation == "relu"
     prior_nD = prior.to(device, model.b.dtype).expand(n, D)
-    start_nD = prior_nD.clamp(min=0) if positive else prior_nD
-    W_VF, b_V = model.output(language)
-    words = SoftmaxWords(W_VF, b_V, samples)
-    folded_NFF = model.folded_contexts().unflatten(0, (model.C.shape[0], -1))
-    curvature = torch.linalg.eigh(typical_curvature(W_VF, b_V, folded_NFF, model.W_fd))
-    stretch = float(torch.linalg.matrix_norm(model.W_fd, 2))
-    known = tokens != UNK_ID
-    count_n = torch.diff(torch.cat([known.new_zeros(1, dtype=torch.long), known.long().cumsum(0)])[offsets])
-    if empty := int((count_n == 0).sum()):
+    frozen = Frozen(model, tokens, offsets, samples, language)
+    if empty := int((frozen.count_n == 0).sum()):
         warnings.warn(f"{empty} of {n} texts hold no known word: they get the prior vector", stacklevel=3)
 
-    shift, contexts = model.bounds[language] if language else 0, None
-    if min(len(tokens), len(b_V)) * folded_NFF[:, 0].numel() <= CELLS:  # one table for all batches
-        contexts = FrozenContexts(model, torch.cat([tokens, tokens.new_tensor([BOS_ID])]) + shift, folded_NFF)
-    parts, order = [], torch.argsort(count_n, stable=True)  # texts of about the same length together
+    parts, order = [], torch.argsort(frozen.count_n, stable=True)  # texts of about the same length together
     few = POSITIONS if solve is SOLVERS["sgd"] else FEW  # it has no use for similar lengths
-    for texts in _batches(count_n[order], few, min(TEXTS, max(1, CELLS // len(b_V)))):
-        at = order[texts]
-        where = runs(offsets[:-1], offsets.diff(), at)
-        where = where[known[where]]
-        context_TN = windows(tokens, offsets, where, model.C.shape[0]) + shift
-        r_TF = (contexts or FrozenContexts(model, context_TN, folded_NFF))(context_TN)
-        problem = Problem.of(
-            words, r_TF, tokens[where], count_n[at], prior_nD[at],
-            W_fd=model.W_fd, stretch=stretch, gate_bias=model.gate_bias, l2=l2, positive=positive,
-            curvature=(curvature.eigenvalues.clamp(min=0), curvature.eigenvectors),
-        )
-        parts.append(solve(problem, start_nD[at], **options))
+    for batch in _batches(frozen.count_n[order], few, min(TEXTS, max(1, CELLS // len(frozen.words.b_V)))):
+        texts = order[batch]
+        problem = frozen.problem(texts, prior_nD[texts], l2)
+        parts.append(solve(problem, problem.project(problem.prior_nD), **options))
         if progress is not None:
-            progress(len(at))
+            progress(len(texts))
     return Inferred.join(parts).select(order.argsort()) if parts else Inferred.at(prior_nD)
+
+
+class Frozen:
+    """What does not depend on x: of the model, and of the texts given the model."""
+
+    def __init__(self, model: MultiplicativeLM, tokens: Tensor, offsets: Tensor, samples: int | None, language: int):
+        self.model, self.tokens, self.offsets = model, tokens, offsets
+        W_VF, b_V = model.output(language)
+        self.words = SoftmaxWords(W_VF, b_V, samples)
+        self.folded_NFF = model.folded_contexts().unflatten(0, (model.C.shape[0], -1))
+        typical = torch.linalg.eigh(typical_curvature(W_VF, b_V, self.folded_NFF, model.W_fd))
+        self.curvature = typical.eigenvalues.clamp(min=0), typical.eigenvectors
+        self.stretch = float(torch.linalg.matrix_norm(model.W_fd, 2))
+        self.known = tokens != UNK_ID
+        before = torch.cat([tokens.new_zeros(1), self.known.long().cumsum(0)])
+        self.count_n = before[offsets].diff()
+        self.shift = getattr(model, "bounds", [0])[language]  # of this language's words among all
+        self.contexts = None
+        if min(len(tokens), len(b_V)) * self.folded_NFF[:, 0].numel() <= CELLS:  # one table for all batches
+            start = tokens.new_tensor([BOS_ID])
+            self.contexts = FrozenContexts(model, torch.cat([tokens, start]) + self.shift, self.folded_NFF)
+
+    def problem(self, texts: Tensor, prior_nD: Tensor, l2: float) -> Problem:
+        model = self.model
+        where = runs(self.offsets[:-1], self.offsets.diff(), texts)
+        where = where[self.known[where]]
+        context_TN = windows(self.tokens, self.offsets, where, model.C.shape[0]) + self.shift
+        r_TF = (self.contexts or FrozenContexts(model, context_TN, self.folded_NFF))(context_TN)
+        return Problem.of(
+            self.words, r_TF, self.tokens[where], self.count_n[texts], prior_nD,
+            W_fd=model.W_fd, stretch=self.stretch, gate_bias=model.gate_bias, l2=l2,
+            positive=model.attributes.activation == "relu", curvature=self.curvature,
+        )
 
 
 class FrozenContexts:
