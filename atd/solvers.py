@@ -14,6 +14,7 @@ from atd import nearby
 from atd.objective import Problem, softmax_slope
 
 PAYS = 8  # the stand-in is used where the vocabulary is so many times as large
+PIECES = 4096  # and not for texts of more: their words would take gigabytes
 SHRINKS = 0.5  # what is left of ‖∇J‖ after a step by the stand-in, at most
 ROUGH = 10  # steps from the start, at most, by a subset of words that is the same for all texts
 INNER = 0.05  # the minimum of the stand-in is sought to this share of ‖∇J‖
@@ -55,7 +56,7 @@ def solve_convex(problem: Problem, x_nD: Tensor, tolerance: float, iterations: i
     """The one optimum: by minima of a stand-in with few words (`nearby`) where the vocabulary is much larger, and by
     L-BFGS on J itself where it is not, or where those steps do not get nearer."""
     limit = problem.noise().clamp(min=problem.l2 * tolerance)
-    if problem.candidates.W_GSP.shape[1] < PAYS * nearby.WORDS:
+    if problem.candidates.W_GSP.shape[1] < PAYS * nearby.WORDS or len(problem.text_G) > PIECES:
         return _lbfgs(problem, x_nD, limit, iterations)
     result = _by_nearby(problem, _roughly(problem, x_nD, limit) if iterations else x_nD, limit, iterations)
     left = (~result.converged & (result.iterations < iterations)).nonzero()[:, 0]
@@ -84,7 +85,7 @@ def _by_nearby(problem: Problem, x_nD: Tensor, limit_n: Tensor, iterations: int)
         norm = work.pull(x, g).norm(dim=1)
         done, worse = norm <= limit_n[live], norm > SHRINKS * before
         found = Inferred(x, nll, J, torch.full_like(live, step), done, norm.double())
-        result.write(live, found, ~worse | (result.objective[live] > J))
+        result.write(live, found, done | ~worse | (result.objective[live] > J))
         keep = (~done & ~worse).nonzero()[:, 0]
         if len(keep) == 0 or step == iterations:
             break
