@@ -28,7 +28,8 @@ class Blogs(Corpus):
     """Posts of all but the `prolific` authors with most posts. Each distinct tuple is one attribute; with `compose`
     every gender, age group and industry is (gender=female, …) and a post has three, whose vectors add up.
 
-    `holdout` is the share of posts for validation, and as much again for test; every attribute occurs in train.
+    `holdout` is the share of posts for validation, at most `holdout_posts`, and as much again for test; every attribute
+    occurs in train.
     `prolific_posts()` gives the others' posts, `folds` their division for cross-validation. `posts` limits the posts
     of every author to so many random ones. `leave_out` tuples are kept from training altogether: `encoded["unseen"]`.
     """
@@ -39,6 +40,7 @@ class Blogs(Corpus):
         prolific: int = 1000,
         compose: bool = False,
         holdout: float = 0.05,
+        holdout_posts: int = 2500,
         posts: int | None = None,
         leave_out: int = 0,
         sample: bool = False,
@@ -49,8 +51,8 @@ class Blogs(Corpus):
             raise AtdError(f"data.prolific={prolific}: must be a whole number, 1 or more")
         if not 0 < holdout <= 0.3:
             raise AtdError(f"data.holdout={holdout}: must be above 0 and at most 0.3")
-        self.prolific, self.compose, self.holdout, self.sample = prolific, compose, holdout, sample
-        self.posts, self.leave_out = posts, leave_out
+        self.prolific, self.compose, self.sample = prolific, compose, sample
+        self.holdout, self.holdout_posts, self.posts, self.leave_out = holdout, holdout_posts, posts, leave_out
 
     def inputs(self) -> list[Path]:
         if self.sample:
@@ -58,8 +60,8 @@ class Blogs(Corpus):
         return list(find_blogs(self.path).paths)
 
     def settings(self) -> dict[str, Any]:
-        chosen = {"prolific": self.prolific, "compose": self.compose, "holdout": self.holdout}
-        return chosen | {"posts": self.posts, "leave_out": self.leave_out}
+        names = ("prolific", "compose", "holdout", "holdout_posts", "posts", "leave_out")
+        return {name: getattr(self, name) for name in names}
 
     def build(self) -> EncodedCorpus:
         authors = read_authors(self.path)
@@ -72,7 +74,8 @@ class Blogs(Corpus):
         attributes, names = self._attributes(table, unseen)
         split = np.full(len(table), UNSEEN, dtype=np.int8)
         tuples = _sorted_dictionary(attribute_names(table)).indices.to_numpy()  # so that compose holds out the same
-        split[~unseen] = random_split(tuples[~unseen], self.holdout, seed=0)
+        share = min(self.holdout, self.holdout_posts / max(1, (~unseen).sum()))
+        split[~unseen] = random_split(tuples[~unseen], share, seed=0)
         order = by_split(split)
         table = table.take(pa.array(order))
         tokens = self.tokeniser.folded(table["text"])

@@ -8,8 +8,10 @@ predictor of attributes are fitted on the fold's training posts. The word vector
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +22,7 @@ from torch.nn import functional
 
 from atd.softmax_classifier import SoftmaxClassifier
 from atd.vocabulary import UNK_ID
+from tasks.report import write_atomically
 from tasks.tfidf import TfIdf
 
 if TYPE_CHECKING:
@@ -104,6 +107,10 @@ def score_fold(posts: Posts, train: np.ndarray, test: np.ndarray, settings: Sett
     return scores
 
 
+def keep_fold(path: Path, *fold: Any) -> None:
+    write_atomically(path, json.dumps(score_fold(*fold), indent=1))
+
+
 def inferred_vectors(
     posts: Posts,
     S: csr_matrix,
@@ -159,15 +166,27 @@ def majority(attribute: np.ndarray, author: np.ndarray, asked: np.ndarray) -> np
 
 
 def cross_validate(
-    posts: Posts, folds: Sequence[tuple[np.ndarray, np.ndarray]], settings: Settings, seed: int, workers: int
+    posts: Posts,
+    folds: Sequence[tuple[np.ndarray, np.ndarray]],
+    settings: Settings,
+    seed: int,
+    workers: int,
+    folder: Path,
+    resumed: bool = False,
 ) -> dict[str, np.ndarray]:
-    """Every row's accuracy on every fold. Folds run side by side, one thread each."""
+    """Every row's accuracy on every fold. Folds run side by side, one thread each; `folder` keeps those that are done,
+    and a resumed run takes them from there."""
     from joblib import Parallel, delayed
     from rich.progress import track
 
-    jobs = (delayed(score_fold)(posts, train, test, settings, seed) for train, test in folds)
+    folder.mkdir(exist_ok=True)
+    paths = [folder / f"{i}.json" for i in range(len(folds))]
+    todo = [(path, *fold) for path, fold in zip(paths, folds, strict=True) if not (resumed and path.exists())]
+    jobs = (delayed(keep_fold)(path, posts, train, test, settings, seed) for path, train, test in todo)
     with_maps = Parallel(n_jobs=workers, return_as="generator")  # large arrays are memory-mapped, not copied
-    scores = list(track(with_maps(jobs), "folds", total=len(folds)))
+    for _ in track(with_maps(jobs), "folds", total=len(folds), completed=len(folds) - len(todo)):
+        pass
+    scores = [json.loads(path.read_text()) for path in paths]
     return {row: np.array([s[row] for s in scores]) for row in scores[0]}
 
 

@@ -58,7 +58,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
             attribute = np.array([names.index(t) for t in tuples])
             vectors = document_vectors(atd, lbl, words, tokens.offsets, x[torch.from_numpy(attribute)])
             posts = Posts(counts(table["text"]), table["author"].to_numpy(), attribute, x.numpy(), vectors)
-            classify(result, posts, cfg)
+            classify(result, posts, cfg, out)
         if "likelihood" in parts:
             who_wrote(result, atd, data, words, tokens.offsets, tuples, table["author"].to_numpy(), cfg)
     if "composition" in parts:
@@ -96,7 +96,7 @@ def with_unseen(names: list[str], tuples: list[str], x_AD: torch.Tensor) -> tupl
     return [*names, *unseen], torch.cat([x_AD, *(row[None] for row in rows)])
 
 
-def classify(result: Result, posts: Posts, cfg: DictConfig) -> None:
+def classify(result: Result, posts: Posts, cfg: DictConfig, out: Path) -> None:
     """Experiments 1 and 2: all rows on all folds, their differences, and the paper's bar charts."""
     settings = Settings(
         classifier=dict(cfg.task.classifier),
@@ -107,7 +107,8 @@ def classify(result: Result, posts: Posts, cfg: DictConfig) -> None:
         crossfit=cfg.task.crossfit,
     )
     parts = folds(posts.author, cfg.task.folds, cfg.seed)
-    scores = cross_validate(posts, parts, settings, cfg.seed, cfg.task.workers)
+    resumed = cfg.resume is not None
+    scores = cross_validate(posts, parts, settings, cfg.seed, cfg.task.workers, out / "folds", resumed)
     for row, accuracy in scores.items():
         result.rows[row] = {"accuracy": float(accuracy.mean()), "accuracy_sd": float(accuracy.std(ddof=1))}
     plain = [TFIDF, *(f"{TFIDF}+{name}" for name in posts.vectors)]

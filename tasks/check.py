@@ -106,6 +106,7 @@ RULES: dict[str, Rule] = {
     "optim.lr_factors": number(0, open_low=True),
     "optim.weight_decay": number(0),
     "data.posts": optional(whole(1)),
+    "data.holdout_posts": whole(1),
     "data.leave_out": whole(0),
     "model.components": whole(1),
     "task.format": one_of("arrow", "csv"),

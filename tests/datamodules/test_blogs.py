@@ -76,6 +76,12 @@ def test_posts_limits_every_author(tmp_path):
     assert per_author.max() == 5 and per_author.min() >= 4
 
 
+def test_held_out_posts_are_bounded(tmp_path):
+    few = opened(tmp_path, sample=True, holdout=0.2, holdout_posts=15).encoded
+    assert len(few["val"]) == len(few["test"]) == 15
+    assert len(opened(tmp_path, sample=True, holdout=0.2).encoded["val"]) > 15
+
+
 @pytest.mark.parametrize("compose", [False, True])
 def test_tuples_left_out_are_nowhere_in_training(tmp_path, compose):
     data = opened(tmp_path, sample=True, leave_out=4, compose=compose)

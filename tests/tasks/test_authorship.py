@@ -83,7 +83,7 @@ def test_a_fold_scores_every_row():
     assert score_fold(posts, train, test, SETTINGS, seed=0) == scores
 
 
-def test_folds_side_by_side_score_as_one_by_one():
+def test_folds_side_by_side_score_as_one_by_one(tmp_path):
     """Workers get large arrays as read-only maps, so nothing may be changed in place."""
     posts = toy_posts()
     parts = [(np.arange(30, 120), np.arange(30)), (np.arange(90), np.arange(90, 120))]
@@ -92,9 +92,22 @@ def test_folds_side_by_side_score_as_one_by_one():
     for array in (table.data, table.indices, table.indptr, posts.author, posts.attribute, *posts.vectors.values()):
         array.flags.writeable = False
     assert [score_fold(posts, train, test, SETTINGS, 0) for train, test in parts] == alone
-    together = attribution.cross_validate(posts, parts, SETTINGS, seed=0, workers=2)
+    together = attribution.cross_validate(posts, parts, SETTINGS, seed=0, workers=2, folder=tmp_path / "folds")
     for row, scores in together.items():
         assert scores.tolist() == [fold[row] for fold in alone]
+
+
+def test_a_resumed_run_scores_only_the_folds_that_are_missing(tmp_path, monkeypatch):
+    parts = [(np.arange(30, 120), np.arange(30)), (np.arange(90), np.arange(90, 120))]
+    whole = attribution.cross_validate(toy_posts(), parts, SETTINGS, 0, 1, tmp_path)
+    (tmp_path / "1.json").unlink()
+    scored = []
+    monkeypatch.setattr(attribution, "score_fold", lambda *fold: scored.append(fold[2]) or score_fold(*fold))
+    again = attribution.cross_validate(toy_posts(), parts, SETTINGS, 0, 1, tmp_path, resumed=True)
+    assert [test.tolist() for test in scored] == [list(range(90, 120))]
+    assert {row: s.tolist() for row, s in again.items()} == {row: s.tolist() for row, s in whole.items()}
+    attribution.cross_validate(toy_posts(), parts, SETTINGS, 0, 1, tmp_path)
+    assert len(scored) == 3  # a new run in an old folder believes nothing it finds there
 
 
 def test_nothing_of_the_test_posts_reaches_what_is_fitted(monkeypatch):
