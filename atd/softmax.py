@@ -15,13 +15,14 @@ rounded and what was lost by rounding.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 LOGITS = 5 * 2**20  # alive at once: 20 MB stay in cache and are not given back to the system between steps
+BLOCK = 1024  # rows, and words, whose logits exist at once where only losses are wanted
 ROWS = 128  # of the batch in a chunk, at least, and a multiple of: fewer make slow products
 GROUP = 256  # rows of the batch that share their noise words
 LOG2 = math.log(2)
@@ -183,7 +184,7 @@ class _SoftmaxNLL(torch.autograd.Function):
             return nll_B @ weight
         if weight is None:
             ctx.save_for_backward(h, W, b, own, own_b, column)
-        nll_B, *_ = softmax_pass(h, Candidates(W, b, dtype), *_own(W, b, own, own_b, column), column)
+        nll_B = losses(h, Candidates(W, b, dtype), *_own(W, b, own, own_b, column), column)
         return nll_B if weight is None else nll_B @ weight
 
     @staticmethod
@@ -272,36 +273,86 @@ def softmax_pass(
     own_BH: Tensor,
     own_B: Tensor,
     column_B: Tensor,
-    weight_B: Tensor | None = None,
+    weight_B: Tensor,
     dW_GSP: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """−log P (B) and, with weights, the gradient of Σ weight·(−log P) in h (B×H) and, but for the sign, in the targets'
-    biases (B); the gradient in the candidates' table is written to `dW_GSP`.
+    """−log P (B) and the gradient of Σ weight·(−log P) in h (B×H) and, but for the sign, in the targets' biases (B);
+    the gradient in the candidates' table is written to `dW_GSP`.
 
     Logits are counted from the target's own, so that Z = 1 + others.
     """
-    W_GSP, (B, H), rows = words.W_GSP, h_BH.shape, words.rows()
-    (G, S, P), R = W_GSP.shape, B // len(W_GSP)
+    h_GRP, goal_GR = _shifted(h_BH, words, own_BH, own_B)
+    (G, S, _), (R, H), rows = words.W_GSP.shape, (goal_GR.shape[1], words.H), words.rows()
     own_GRH, column_GR = own_BH.view(G, R, H), column_B.view(G, R)
-    goal_GR = ((h_BH * own_BH).sum(1) + own_B).view(G, R)
-    h_GRP = W_GSP.new_zeros(G, R, P)
-    h_GRP[..., :H], h_GRP[..., H : H + 2] = h_BH.view(G, R, H), 1
-    write_exactly(-goal_GR / LOG2, h_GRP, H + 2)
-    buffer = W_GSP.new_empty(G, min(rows, R), S)
+    buffer = h_GRP.new_empty(G, min(rows, R), S)
     nll_GR, miss_GR, dh_GRH = torch.empty_like(goal_GR), torch.empty_like(goal_GR), torch.empty_like(own_GRH)
     for i in range(0, R, rows):
         at = (slice(None), slice(i, i + rows))
         h = h_GRP[at]
         mass, others, Z, rise = predict(h, words, column_GR[at], goal_GR[at], buffer[:, : R - i])
         nll_GR[at] = Z.log() + rise * LOG2
-        if weight_B is None:
-            continue
         weight = weight_B.view(G, R)[at]
         scale, miss_GR[at] = (weight / Z)[..., None], weight * others / Z
         torch.mul(mass[..., :H], scale * LOG2, out=dh_GRH[at]).addcmul_(miss_GR[at][..., None], own_GRH[at], value=-1)
         if dW_GSP is not None:
             _add_product(dW_GSP, buffer[:, : R - i].mT, h * scale.to(h.dtype), first=i == 0)
     return nll_GR.flatten(), dh_GRH.flatten(0, 1), miss_GR.flatten()
+
+
+def losses(h_BH: Tensor, words: Candidates, own_BH: Tensor, own_B: Tensor, column_B: Tensor) -> Tensor:
+    """−log P (B) alone: one product with the table instead of three."""
+    h_GRP, goal_GR = _shifted(h_BH, words, own_BH, own_B)
+    column_GR, rise_GR = column_B.view(goal_GR.shape), torch.zeros_like(goal_GR)
+    others_GR = _others(h_GRP, words, column_GR, goal_GR.dtype)
+    if not (others_GR < HUGE).all():
+        rise_GR = _highest(h_GRP, words).clamp(min=0).to(goal_GR.dtype)
+        write_exactly(-goal_GR / LOG2 - rise_GR, h_GRP, words.H + 2)
+        others_GR = _others(h_GRP, words, column_GR, goal_GR.dtype)
+    return ((others_GR + (-rise_GR).exp2()).log() + rise_GR * LOG2).flatten()
+
+
+def _shifted(h_BH: Tensor, words: Candidates, own_BH: Tensor, own_B: Tensor) -> tuple[Tensor, Tensor]:
+    """[h, 1, 1, −goal, its rest, 0 …] (G×R×P), whose product with the table is the logits less the target's, and goal,
+    the target's own logit (G×R)."""
+    G, _, P = words.W_GSP.shape
+    goal_GR = ((h_BH * own_BH).sum(1) + own_B).view(G, -1 if len(h_BH) else 0)
+    h_GRP = words.W_GSP.new_zeros(*goal_GR.shape, P)
+    h_GRP[..., : words.H], h_GRP[..., words.H : words.H + 2] = h_BH.view(*goal_GR.shape, words.H), 1
+    write_exactly(-goal_GR / LOG2, h_GRP, words.H + 2)
+    return h_GRP, goal_GR
+
+
+def _others(h_GRP: Tensor, words: Candidates, column_GR: Tensor, dtype: torch.dtype) -> Tensor:
+    """Σ 2^logit over all words but the target (G×R)."""
+    sum_GR = h_GRP.new_zeros(column_GR.shape, dtype=dtype)
+    for rows, first, logits in _blocks(h_GRP, words):
+        place = column_GR[:, rows, None] - first
+        elsewhere = (place < 0) | (place >= logits.shape[2])
+        place = place.clamp(0, logits.shape[2] - 1)
+        logits.exp2_().scatter_(2, place, logits.gather(2, place) * elsewhere)
+        sum_GR[:, rows] += logits.sum(2, dtype=dtype)
+    return sum_GR
+
+
+def _highest(h_GRP: Tensor, words: Candidates) -> Tensor:
+    """The likeliest word's logit (G×R)."""
+    top_GR = h_GRP.new_full(h_GRP.shape[:2], -math.inf)
+    for rows, _, logits in _blocks(h_GRP, words):
+        top_GR[:, rows] = top_GR[:, rows].maximum(logits.amax(2))
+    return top_GR
+
+
+def _blocks(h_GRP: Tensor, words: Candidates) -> Iterator[tuple[slice, int, Tensor]]:
+    """Some rows, the first of some words, and their logits, block after block."""
+    (G, S, _), R = words.W_GSP.shape, h_GRP.shape[1]
+    rows = max(1, BLOCK // G)
+    buffer = h_GRP.new_empty(G * min(rows, R) * min(BLOCK, S))
+    for i in range(0, R, rows):
+        h = h_GRP[:, i : i + rows]
+        for first in range(0, S, BLOCK):
+            W = words.W_GSP[:, first : first + BLOCK]
+            shape = G, h.shape[1], W.shape[1]
+            yield slice(i, i + rows), first, torch.bmm(h, W.mT, out=buffer[: math.prod(shape)].view(shape))
 
 
 def predict(

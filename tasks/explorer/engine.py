@@ -15,7 +15,7 @@ from atd.generate import generate
 from atd.infer import SoftmaxWords, infer, windows
 from atd.mix import nearest_names
 from atd.neighbours import compare, unit
-from atd.softmax import softmax_pass
+from atd.softmax import losses
 from atd.vocabulary import BOS_ID, SPECIALS, UNK_ID
 from datamodules.tokenise import Tokeniser
 from tasks.figures import plane
@@ -163,7 +163,7 @@ class Engine:
         own = words.W_VF[target_T], words.b_V[target_T], words.column_V[target_T]
         out = []
         for gate_F in self.model.gate(self.x_AD):
-            nll_T, *_ = softmax_pass(r_TF * gate_F, words.candidates, *own)
+            nll_T = losses(r_TF * gate_F, words.candidates, *own)
             out.append(nll_T.mean().exp())
         return torch.stack(out)
 
