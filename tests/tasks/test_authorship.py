@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -81,6 +82,23 @@ def test_a_fold_scores_every_row():
     assert scores["metadata"] == pytest.approx(50)
     assert scores["tfidf+conditioned"] > scores["tfidf"] > 100 / 6
     assert score_fold(posts, train, test, SETTINGS, seed=0) == scores
+
+
+def test_a_fold_holds_one_classifier_at_a_time(monkeypatch):
+    """Each has a weight for every token and author, so two at once would double what a worker needs."""
+    fitted: list[weakref.ref] = []
+
+    class Watched(attribution.SoftmaxClassifier):
+        def fit(self, X, y):
+            if len(set(y)) == 6:  # authors, not the three attributes
+                assert all(other() is None for other in fitted)
+                fitted.append(weakref.ref(self))
+            return super().fit(X, y)
+
+    posts = toy_posts()
+    monkeypatch.setattr(attribution, "SoftmaxClassifier", Watched)
+    score_fold(posts, np.arange(90), np.arange(90, 120), SETTINGS, seed=0)
+    assert len(fitted) == 7
 
 
 def test_folds_side_by_side_score_as_one_by_one(tmp_path):
