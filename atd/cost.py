@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from atd.softmax import GROUP, LOGITS, ROWS
+from atd.noise import GROUP
+from atd.softmax import LOGITS, ROWS
 
 FLOAT = 4  # bytes
 OTHER = 1.05  # measured: scattering rows, small operations and cold caches add some 5 % to what is counted here

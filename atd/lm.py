@@ -14,7 +14,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from atd.attributes import AttributeTable
-from atd.softmax import Noise, exact_nll, sampled_nll
+from atd.noise import Noise
+from atd.softmax import exact_nll, sampled_nll
 from atd.tensor import FactoredTensor
 
 

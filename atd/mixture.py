@@ -9,7 +9,8 @@ import torch
 from torch import Tensor, nn
 
 from atd.lm import MultiplicativeLM
-from atd.softmax import Noise, exact_nll, sampled_nll
+from atd.noise import Noise
+from atd.softmax import exact_nll, sampled_nll
 
 
 class MixtureLM(MultiplicativeLM):

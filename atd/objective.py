@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from atd.errors import AtdError
-from atd.softmax import LOG2, LOGITS, Candidates, Shares, predict, softmax_pass, write_exactly
+from atd.noise import Shares
+from atd.softmax import LOG2, LOGITS, Candidates, predict, softmax_pass, write_exactly
 
 PIECE = 64  # R at most
 POWER = 0.75  # of a word's share in the choice of a subset, as for the noise words of training

@@ -11,8 +11,8 @@ import torch
 from torchmetrics import Metric
 
 from atd.lm import NextWordModel
+from atd.noise import Noise
 from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, parameter_groups
-from atd.softmax import Noise
 from atd.vocabulary import Vocabulary
 from tasks.models import build, start
 from tasks.seeding import seed_step

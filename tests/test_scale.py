@@ -16,8 +16,8 @@ from torch.utils.flop_counter import FlopCounterMode
 
 from atd.cost import Rates, Step
 from atd.lm import MultiplicativeLM
+from atd.noise import Noise
 from atd.optim import RowAdaGrad, parameter_groups
-from atd.softmax import Noise
 
 SIZES = {
     "a novel, exact": Step(V=5_000, K=64, F=64, D=16, N=5, A=1_000, B=1_024),

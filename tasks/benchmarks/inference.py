@@ -10,7 +10,7 @@ import torch
 
 from atd.infer import infer, windows
 from atd.lm import MultiplicativeLM
-from atd.softmax import Noise
+from atd.noise import Noise
 from tasks.benchmarks import synthetic
 from tasks.benchmarks.measure import Bench, alternate, faster
 

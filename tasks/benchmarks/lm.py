@@ -17,9 +17,9 @@ import numpy as np
 import torch
 
 from atd.lm import MultiplicativeLM
+from atd.noise import Noise
 from atd.optim import PaperSGD, RowAdaGrad
 from atd.precision import bf16_pays
-from atd.softmax import Noise
 from tasks.benchmarks import synthetic
 from tasks.benchmarks.measure import Bench, alternate, faster, row, slower
 from tasks.benchmarks.naive import NaiveLM, train_step

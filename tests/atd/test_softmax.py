@@ -6,8 +6,10 @@ import pytest
 import torch
 from torch.nn import functional
 
+from atd import noise as noise_words
 from atd import softmax
-from atd.softmax import ROWS, Noise, Shares, exact_nll, sampled_nll
+from atd.noise import Noise
+from atd.softmax import ROWS, exact_nll, sampled_nll
 
 
 def layer(B, H, V):
@@ -50,32 +52,6 @@ def test_sampled_loss_tends_to_the_exact_one():
     assert error[10].mean() > 0.2  # the tolerances above do tell good from bad
 
 
-def test_words_are_chosen_in_proportion_and_stand_for_all():
-    q = torch.rand(50, dtype=torch.float64, generator=torch.Generator().manual_seed(0)) ** 4 + 0.02
-    shares, samples, value = Shares(q), 12, torch.arange(50.0).double()
-    k = shares.head(samples)
-    assert 0 < k < samples
-    came, sums = torch.zeros(50), []
-    for offset in (torch.arange(1000) + 0.5) / 1000:
-        ids, log_weight = shares.choose(samples, offset)
-        assert len(set(ids.tolist())) == len(ids) == samples
-        assert (log_weight[:k] == 0).all() and (log_weight > -1e-6).all()
-        came[ids] += 1e-3
-        sums.append((log_weight.exp() * value[ids]).sum())
-    torch.testing.assert_close(torch.stack(sums).mean(), value.sum(), rtol=5e-3, atol=0)  # without bias
-    rare = shares.order_V[k:]
-    expected = (samples - k) * q[rare] / q[rare].sum()
-    torch.testing.assert_close(came[rare].double(), expected, rtol=0, atol=3e-3)
-    assert (came[shares.order_V[:k]] > 0.999).all()
-
-
-@pytest.mark.parametrize("samples", [3, 4, 100])
-def test_enough_noise_words_are_all_words(samples):
-    ids, log_weight = Shares(torch.tensor([1.0, 100.0, 10.0])).choose(samples, 0.3)
-    assert sorted(ids.tolist()) == [0, 1, 2]
-    torch.testing.assert_close(log_weight, torch.zeros(3), rtol=0, atol=1e-6)
-
-
 def test_the_target_among_the_noise_is_not_counted_twice():
     (h, W, b), _ = layer(4, 3, 2)
     target = torch.zeros(4, dtype=torch.long)
@@ -86,7 +62,7 @@ def test_the_target_among_the_noise_is_not_counted_twice():
 @pytest.mark.parametrize("reduction", ["mean", "none"])
 def test_sampled_loss_and_gradients_equal_the_formula(reduction, monkeypatch):
     """In two groups of the batch, each with noise words of its own, of which the second lacks a row."""
-    monkeypatch.setattr(softmax, "GROUP", 20)
+    monkeypatch.setattr(noise_words, "GROUP", 20)
     (h, W, b), target = layer(41, 8, 30)
     noise, samples = Noise(torch.arange(1, 31)), 12
     *drawn, added = noise.candidates(samples, 41, torch.Generator().manual_seed(2), b.device)
@@ -105,18 +81,9 @@ def test_sampled_loss_and_gradients_equal_the_formula(reduction, monkeypatch):
         torch.testing.assert_close(a, c, rtol=1e-5, atol=1e-6)
 
 
-def test_groups_have_different_words(monkeypatch):
-    monkeypatch.setattr(softmax, "GROUP", 10)
-    ids, _, added = Noise(torch.arange(1, 301)).candidates(
-        40, 40, torch.Generator().manual_seed(0), torch.device("cpu")
-    )
-    assert ids.shape == (4, 40) and added == (0, 0)
-    assert len(ids.unique()) > 100  # far more than the 40 of one group
-
-
 def test_processes_draw_the_words_of_their_rows(monkeypatch):
     """Parts of a batch, wherever it is cut, have the losses that they have within it."""
-    monkeypatch.setattr(softmax, "GROUP", 10)
+    monkeypatch.setattr(noise_words, "GROUP", 10)
     (h, W, b), target = layer(43, 8, 300)
     noise, parts = Noise(torch.arange(1, 301)), []
 
