@@ -14,7 +14,7 @@ def job(cfg):
     from hydra.core.hydra_config import HydraConfig
 
     from atd.errors import AtdError
-    from tasks.job import run
+    from tasks.engine.job import run
 
     try:
         return run(cfg, Path(HydraConfig.get().runtime.output_dir))
@@ -31,9 +31,9 @@ def main() -> int:
     import hydra
 
     from atd.errors import AtdError
-    from tasks import processes
-    from tasks.check import explain
-    from tasks.job import resume_arguments
+    from tasks.engine import processes
+    from tasks.engine.check import explain
+    from tasks.engine.job import resume_arguments
 
     if processes.rank() > 0:  # of torchrun or srun: needs no configuration, and no folder of its own
         processes.serve()

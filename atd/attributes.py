@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
@@ -105,3 +106,10 @@ def average_words(vectors_VK: Tensor, tokens: Tensor, offsets: Tensor) -> Tensor
     """The mean word vector of each text (A×K). `offsets` (A+1) bounds the texts in the flat `tokens`."""
     starts, end = offsets[:-1].long(), int(offsets[-1])
     return functional.embedding_bag(tokens[:end].long(), vectors_VK, starts, mode="mean")
+
+
+def correlations(x_AD: np.ndarray) -> np.ndarray:
+    """Correlations between attribute vectors; a vector that is all zero correlates with nothing."""
+    centred = x_AD - x_AD.mean(1, keepdims=True)
+    unit_rows = centred / np.maximum(np.linalg.norm(centred, axis=1, keepdims=True), 1e-12)
+    return unit_rows @ unit_rows.T

@@ -11,11 +11,11 @@ from lightning import LightningDataModule
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
 from atd.errors import AtdError
+from atd.tokeniser import Tokeniser
 from atd.vocabulary import Vocabulary
+from atd.windows import WindowLoader
 from datamodules import sample
 from datamodules.cache import EncodedCorpus, fingerprint, open_or_build
-from datamodules.tokenise import Tokeniser
-from datamodules.windows import WindowLoader
 
 SPLITS = ("train", "val", "test")
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from atd.tokeniser import Tokeniser, Tokens
 from atd.vocabulary import UNK_ID, Vocabulary
-from datamodules.tokenise import Tokeniser, Tokens
 
 
 def count_vocabulary(

@@ -11,6 +11,7 @@ from lightning import LightningDataModule
 
 from atd.bags import gather
 from atd.errors import AtdError
+from atd.tokeniser import Tokeniser
 from atd.vocabulary import Vocabulary
 from datamodules.cache import EncodedCorpus, fingerprint, open_or_build
 from datamodules.compounds import parts
@@ -21,7 +22,6 @@ from datamodules.pairs import PairLoader, Pairs, Sentences
 from datamodules.readers.bible import find_bible
 from datamodules.readers.parallel import find_pairs
 from datamodules.readers.topics import read_topics
-from datamodules.tokenise import Tokeniser
 
 
 class EuroparlRCV(LightningDataModule):

@@ -15,9 +15,9 @@ import pyarrow as pa
 from scipy import sparse
 
 from atd.errors import AtdError
+from atd.tokeniser import Tokeniser
 from datamodules.readers import bible, monolingual
 from datamodules.readers.topics import read_sib200
-from datamodules.tokenise import Tokeniser
 
 SMOOTHING = 0.3
 ROUNDS = 2

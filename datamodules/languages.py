@@ -16,14 +16,14 @@ import numpy as np
 import pyarrow as pa
 
 from atd.errors import AtdError
+from atd.tokeniser import Tokeniser
 from atd.vocabulary import UNK_ID, Vocabulary
+from atd.windows import WindowLoader
 from datamodules.cache import EncodedCorpus
 from datamodules.corpus import Corpus, by_split, sample_folder
 from datamodules.encode import count_vocabulary, ids
 from datamodules.readers import bible, monolingual
 from datamodules.readers.parallel import find_pairs, read_pairs
-from datamodules.tokenise import Tokeniser
-from datamodules.windows import WindowLoader
 
 UNITS = ("word", "character")
 SOURCES = ("bible", "europarl", "monolingual")

@@ -20,13 +20,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from atd.errors import AtdError
+from atd.tokeniser import Tokeniser
 from atd.vocabulary import Vocabulary
 from datamodules.cache import EncodedCorpus
 from datamodules.encode import count_vocabulary, ids
 from datamodules.identify import identify, known_texts
 from datamodules.readers.bible import read_verse_pairs
 from datamodules.readers.parallel import read_pairs
-from datamodules.tokenise import Tokeniser
 
 WRITTEN = ("en", "de", "fr", "it", "es", "nl", "sv", "pl", "ro", "sk", "hu", "fi", "cs")  # languages told apart
 FEWEST = 20  # training lines that make a language

@@ -15,8 +15,8 @@ import numpy as np
 
 from atd.bags import Bags, gather
 from atd.errors import AtdError
-from datamodules.permutation import Permutation
-from datamodules.position import Position
+from atd.permutation import Permutation
+from atd.position import Position
 
 
 @dataclass

@@ -1,6 +1,6 @@
 """The sentiment treebank as arrays: sentences, the phrases inside them, and the trees that join the phrases.
 
-Sentences and phrases are `Texts`, the trees of a split `Trees` (see `datamodules.forest`).
+Sentences and phrases are `Texts`, the trees of a split `Trees` (see `datamodules.trees`).
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from atd.a_la_carte import induce
 from atd.errors import AtdError
-from atd.induction import induce
 from atd.pretrained import read_vectors
 from atd.vocabulary import BOS_ID, UNK_ID, Vocabulary
-from datamodules.forest import Texts, Trees
 from datamodules.readers.trees import SPLITS, read_trees
+from datamodules.trees import Texts, Trees
 
 
 @dataclass

@@ -26,9 +26,9 @@ import pyarrow as pa
 from rich.console import Console
 from rich.progress import track
 
+from atd.tokeniser import Tokens
 from datamodules.cache import explained, fingerprint
 from datamodules.readers.tagged import find_tagged, read_tagged
-from datamodules.tokenise import Tokens
 
 if TYPE_CHECKING:
     from spacy.language import Language

@@ -1,4 +1,4 @@
-"""Hydra looks for sweepers in this package only; what this one does is in tasks/sweep.py."""
+"""Hydra looks for sweepers in this package only; what this one does is in tasks/engine/sweep/search.py."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ class StudySweeper(Sweeper):
         )
 
     def sweep(self, arguments: list[str]) -> float:
-        from tasks.check import check
-        from tasks.sweep import sweep
+        from tasks.engine.check import check
+        from tasks.engine.sweep.search import sweep
 
         check(self.config)
         return sweep(self.config, arguments, self.launcher.launch)

@@ -11,20 +11,20 @@ import torch
 from atd.errors import AtdError
 from atd.lm import MultiplicativeLM
 from atd.vocabulary import UNK_ID
-from tasks.result import Result
+from tasks.engine.result import Result
 
 if TYPE_CHECKING:
     import pyarrow as pa
     from omegaconf import DictConfig
 
-    from tasks.models import Trained
+    from tasks.learning.models import Trained
 
 SHOWN = 20  # texts in the report
 
 
 def run(cfg: DictConfig, out: Path) -> Result:
-    from tasks.inference import predict
-    from tasks.models import load
+    from tasks.learning.inference import predict
+    from tasks.learning.models import load
 
     if cfg.checkpoint is None:
         raise AtdError("checkpoint: give a trained model, such as checkpoint=outputs/tour/2026-01-31_12-00-00")
@@ -92,7 +92,7 @@ def read_column(path: Path, column: str) -> list[str]:
 def encode(texts: list[str], trained: Trained, cfg: DictConfig) -> tuple[torch.Tensor, torch.Tensor]:
     import pyarrow as pa
 
-    from datamodules.tokenise import Tokeniser
+    from atd.tokeniser import Tokeniser
 
     settings = trained.tokeniser or cfg.task.tokeniser
     tokens = Tokeniser(**settings).folded(pa.array(texts, pa.large_string()))

@@ -12,15 +12,15 @@ import numpy as np
 import torch
 
 from atd.errors import AtdError
+from atd.expression import nearest_names
 from atd.generate import generate
-from atd.mix import nearest_names
 from atd.vocabulary import BOS_ID, UNK_ID
-from tasks.corpora import open_corpus
-from tasks.evaluation import held_out, perplexity
-from tasks.figures import bars, learning_curves
-from tasks.language_model import language_model, lbl_of
-from tasks.result import Result
-from tasks.training import fit
+from tasks.engine.result import Result
+from tasks.figures.charts import bars, learning_curves
+from tasks.learning.corpora import open_corpus
+from tasks.learning.evaluation import held_out, perplexity
+from tasks.learning.language_model import language_model, lbl_of
+from tasks.learning.training import fit
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig

@@ -14,14 +14,14 @@ import numpy as np
 import torch
 from rich.progress import track
 
+from atd.attributes import correlations
 from atd.errors import AtdError
-from atd.lm import LogBilinearLM, UnsharedLM
-from atd.mix import parse
+from atd.expression import parse
+from atd.lm import UnsharedLM
 from atd.neighbours import attribute_shift, compare, neighbours, query_vector, rank_shift, unit
 from atd.vocabulary import SPECIALS
-from tasks.evaluation import similarities
-from tasks.models import Trained, load
-from tasks.result import Result
+from tasks.engine.result import Result
+from tasks.learning.models import Trained, trained_model
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -57,16 +57,6 @@ def run(cfg: DictConfig, out: Path) -> Result:
     return result
 
 
-def trained_model(cfg: DictConfig) -> Trained:
-    """The checkpoint's model, if it has attributes."""
-    if cfg.checkpoint is None:
-        raise AtdError(f"task={cfg.task.name}: needs checkpoint=, a run folder or checkpoint file of a trained model")
-    trained = load(cfg.checkpoint)
-    if isinstance(trained.model, LogBilinearLM):
-        raise AtdError(f"checkpoint={cfg.checkpoint}: a log-bilinear model has no attributes; train model=atd")
-    return trained
-
-
 def as_list(query: str | Sequence[str] | None) -> list[str]:
     return [] if query is None else [query] if isinstance(query, str) else [str(q) for q in query]
 
@@ -84,7 +74,7 @@ def named_pair(cfg: DictConfig, trained: Trained, x_AD: torch.Tensor) -> tuple[s
     names = trained.attributes
     if len(names) < 2:
         raise AtdError(f"checkpoint={cfg.checkpoint}: has {len(names)} attribute; comparing needs two")
-    similar = similarities(x_AD.numpy())
+    similar = correlations(x_AD.numpy())
     if cfg.a or cfg.b:
         mix = cfg.a or cfg.b
         x = parse(mix, names) @ x_AD

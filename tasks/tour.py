@@ -8,17 +8,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from atd.attributes import correlations
 from atd.errors import AtdError
+from atd.expression import parse
 from atd.generate import generate
-from atd.mix import parse
 from atd.neighbours import compare, rank_shift, unit
 from atd.vocabulary import BOS_ID, SPECIALS, UNK_ID
-from tasks.corpora import open_corpus
-from tasks.evaluation import held_out, perplexity, similarities, trigram_perplexities
-from tasks.figures import heatmap, learning_curves, plane, scatter_map
-from tasks.language_model import LanguageModel, language_model, lbl_of
-from tasks.result import Result
-from tasks.training import fit
+from tasks.engine.result import Result
+from tasks.figures.charts import heatmap, learning_curves
+from tasks.figures.maps import plane, scatter_map
+from tasks.learning.corpora import open_corpus
+from tasks.learning.evaluation import held_out, perplexity, trigram_perplexities
+from tasks.learning.language_model import LanguageModel, language_model, lbl_of
+from tasks.learning.training import fit
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -82,7 +84,7 @@ def show_attributes(result: Result, module: LanguageModel) -> None:
     x_AD, names = vectors(module), module.attribute_names
     if len(names) < 2:
         return
-    similar = similarities(x_AD)
+    similar = correlations(x_AD)
     result.figure("attribute_map", scatter_map(plane(x_AD), names), "Attribute vectors in the plane: near = alike.")
     if len(names) <= 60:
         result.figure("attribute_similarity", heatmap(similar, names, "correlation"), "How alike the vectors are.")
@@ -94,7 +96,7 @@ def show_attributes(result: Result, module: LanguageModel) -> None:
 def chosen_pair(cfg: DictConfig, module: LanguageModel) -> tuple[int, int]:
     """The attributes the user named; otherwise the two least alike."""
     names = module.attribute_names
-    similar = similarities(vectors(module))
+    similar = correlations(vectors(module))
     a, b = np.unravel_index(similar.argmin(), similar.shape)
     if cfg.task.a is not None:
         a = names.index(cfg.task.a)

@@ -10,7 +10,7 @@ from hydra import compose, initialize_config_dir
 from hydra.utils import get_class
 from omegaconf import OmegaConf
 
-from tasks.check import check
+from tasks.engine.check import check
 
 CONF = Path(__file__).parent.parent / "conf"
 GROUPS = ("task", "data", "model", "optim", "trainer", "logger", "inference", "sweep", "cluster", "experiment")

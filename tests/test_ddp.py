@@ -24,11 +24,11 @@ from lightning.pytorch.callbacks import Callback
 
 from atd.attributes import AttributeTable
 from atd.errors import AtdError
-from tasks import processes
-from tasks.corpora import open_corpus
-from tasks.evaluation import perplexity
-from tasks.language_model import language_model
-from tasks.training import fit, train
+from tasks.engine import processes
+from tasks.learning.corpora import open_corpus
+from tasks.learning.evaluation import perplexity
+from tasks.learning.language_model import language_model
+from tasks.learning.training import fit, train
 
 ROOT = Path(__file__).parent.parent
 SMALL = ["model.K=12", "model.F=12", "model.D=6", "model.context=3", "data.batch_size=2039", "optim.samples=100"]

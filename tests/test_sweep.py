@@ -19,8 +19,8 @@ from omegaconf import OmegaConf
 from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
 from atd.errors import AtdError
-from tasks.sweep import assignments, read_plan, sweep
-from tasks.sweep_report import Multirun, Trial, grid_importances, read_grid, read_study, write_summary
+from tasks.engine.sweep.report import Multirun, Trial, grid_importances, read_grid, read_study, write_summary
+from tasks.engine.sweep.search import assignments, read_plan, sweep
 
 ROOT = Path(__file__).parent.parent
 RANGES = ["model.F=int(interval(2,12))", "optim.lr=tag(log,interval(1e-3,1e-1))"]
@@ -72,7 +72,7 @@ class Killed(BaseException):
 
 def laboratory(folder: Path, parallel: int = 1, dies_at: int | None = None):
     """A sweep whose jobs only compute a value and a curve from their settings; `dies_at` counts launched jobs."""
-    from tasks.pruning import Pruning
+    from tasks.engine.sweep.pruning import Pruning
 
     settings = {"trials": 10, "startup": 3, "grace": 2, "warmup": 0, "seed": 3, "parallel": parallel, "trial": None}
     settings |= {"metric": "atd/perplexity_dev", "direction": "minimize", "watch": "atd", "space": {}}

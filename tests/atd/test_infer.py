@@ -9,11 +9,11 @@ import pytest
 import torch
 from scipy.optimize import minimize
 
-from atd import nearby
 from atd.errors import AtdError
-from atd.infer import FrozenContexts, infer, windows
+from atd.inference import surrogate as nearby
+from atd.inference.infer import FrozenContexts, infer, windows
+from atd.inference.objective import Problem, SoftmaxWords
 from atd.lm import MultiplicativeLM
-from atd.objective import Problem, SoftmaxWords
 
 V, K, D, F, N, A = 60, 8, 6, 10, 3, 5
 
@@ -117,8 +117,8 @@ def test_depends_on_the_text_alone(activation, samples, monkeypatch):
     tokens, offsets = make_texts(40)
     whole = infer(model, tokens, offsets, l2=0.2, samples=samples, seed=1)
     rows = torch.randperm(40, generator=torch.Generator().manual_seed(3)).tolist()
-    monkeypatch.setattr("atd.infer.POSITIONS", 17)
-    monkeypatch.setattr("atd.objective.PIECE", 3)
+    monkeypatch.setattr("atd.inference.infer.POSITIONS", 17)
+    monkeypatch.setattr("atd.inference.objective.PIECE", 3)
     other = infer(model, *subset(tokens, offsets, rows), l2=0.2, samples=samples, seed=2)
     torch.testing.assert_close(other.x, whole.x[rows], atol=1e-4, rtol=0)
     assert whole.converged.all() and other.converged.all()
@@ -127,8 +127,8 @@ def test_depends_on_the_text_alone(activation, samples, monkeypatch):
 @pytest.fixture
 def few_words(monkeypatch):
     """Pieces of 4 positions with 7 words each, so that the small vocabulary counts as a large one."""
-    monkeypatch.setattr("atd.nearby.WORDS", 7)
-    monkeypatch.setattr("atd.objective.PIECE", 4)
+    monkeypatch.setattr("atd.inference.surrogate.WORDS", 7)
+    monkeypatch.setattr("atd.inference.objective.PIECE", 4)
 
 
 def test_the_stand_in_has_the_gradient_of_the_objective(few_words):
@@ -173,15 +173,15 @@ def test_the_stand_in_leads_to_the_same_vectors(activation, shrinks, few_words, 
     """Also when none of its steps is good enough, and L-BFGS takes over."""
     model = make_model(activation)
     tokens, offsets = make_texts(40)
-    monkeypatch.setattr("atd.solvers.PAYS", 1000)
+    monkeypatch.setattr("atd.inference.solvers.PAYS", 1000)
     plain = infer(model, tokens, offsets, l2=0.5)
-    monkeypatch.setattr("atd.solvers.PAYS", 1)
-    monkeypatch.setattr("atd.solvers.SHRINKS", shrinks)
+    monkeypatch.setattr("atd.inference.solvers.PAYS", 1)
+    monkeypatch.setattr("atd.inference.solvers.SHRINKS", shrinks)
     found = infer(model, tokens, offsets, l2=0.5)
     assert found.converged.all()
     torch.testing.assert_close(found.x, plain.x, atol=1e-4, rtol=0)
     torch.testing.assert_close(found.objective, plain.objective, atol=1e-4, rtol=0)
-    monkeypatch.setattr("atd.infer.TEXTS", 3)
+    monkeypatch.setattr("atd.inference.infer.TEXTS", 3)
     torch.testing.assert_close(infer(model, tokens, offsets, l2=0.5).x, found.x, atol=1e-4, rtol=0)
 
 

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from atd.errors import AtdError
-from atd.mix import parse
+from atd.expression import parse
 
 NAMES = ["bible-kjv", "shakespeare-caesar", "m/30/arts", "f/20/arts", "f/20/arts-sci", "30", "a+b"]
 

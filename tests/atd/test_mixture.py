@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from atd.lm import MultiplicativeLM
-from atd.mixture import MixtureLM
+from atd.mixture_lm import MixtureLM
 from atd.noise import Noise
 
 SIZES = {"V": 11, "K": 5, "D": 4, "F": 6, "N": 3, "A": 3}

@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from atd.errors import AtdError
-from datamodules.forest import PhraseLoader, TreeLoader
 from datamodules.parses import cut, load_parses
+from datamodules.trees import PhraseLoader, TreeLoader
 
 TRAIN = """(3 (2 It) (4 (2 's) (4 Great)))
 (1 (1 (1 Bad) (2 film)) (2 .))

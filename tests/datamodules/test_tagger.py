@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from atd.tokeniser import Tokeniser, Tokens
 from datamodules import tagger
 from datamodules.tagger import Recipe, load_tagger, tagger_key
-from datamodules.tokenise import Tokeniser, Tokens
 
 
 @pytest.fixture(scope="module")

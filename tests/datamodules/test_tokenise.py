@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from atd import tokeniser as tokenise
 from atd.errors import AtdError
+from atd.tokeniser import Tokeniser
 from atd.vocabulary import NUM, NUM_ID, UNK_ID, Vocabulary
-from datamodules import tokenise
 from datamodules.encode import count_vocabulary, encode, ids
 from datamodules.sentences import split, split_all
-from datamodules.tokenise import Tokeniser
 
 TEXT = st.text(st.sampled_from("abAB01 .,'’-_\n\t\u00a0é\u0301ñЖ"), max_size=30)
 

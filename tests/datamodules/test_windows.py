@@ -8,10 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atd.errors import AtdError
+from atd.permutation import Permutation
 from atd.vocabulary import BOS_ID
+from atd.windows import WindowLoader
 from datamodules.cache import EncodedCorpus
-from datamodules.permutation import Permutation
-from datamodules.windows import WindowLoader
 
 
 def corpus(lengths: list[int], attributes: str = "document", seed: int = 0) -> EncodedCorpus:

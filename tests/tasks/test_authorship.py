@@ -14,12 +14,20 @@ import torch
 from scipy import sparse
 
 from atd.lm import LogBilinearLM, MultiplicativeLM
-from tasks import attribution
-from tasks.attribution import Posts, Settings, compare, document_vectors, majority, rows_of, score_fold, side_by_side
-from tasks.authorship import with_unseen
-from tasks.blog_figures import same_age
-from tasks.likelihood import beginnings, log_likelihoods, marginal, windows
-from tasks.tfidf import TfIdf, counts
+from tasks.authorship import attribution, with_unseen
+from tasks.authorship.attribution import (
+    Posts,
+    Settings,
+    compare,
+    document_vectors,
+    majority,
+    rows_of,
+    score_fold,
+    side_by_side,
+)
+from tasks.authorship.figures import same_age
+from tasks.authorship.likelihood import beginnings, log_likelihoods, marginal, windows
+from tasks.learning.tfidf import TfIdf, counts
 
 ROOT = Path(__file__).parent.parent.parent
 FAST = {"epochs": 3, "batch_size": 32, "lr": 10.0, "margin": 0.0}

@@ -13,13 +13,12 @@ from torch.nn import functional
 
 from atd.errors import AtdError
 from atd.lm import MultiplicativeLM
-from tasks.benchmark import NAMES, chosen, markdown
-from tasks.benchmarks import generation, inference, lm, memory, neighbours, ranking, synthetic
-from tasks.benchmarks.growth import Growth, exponent
-from tasks.benchmarks.measure import Bench, alternate, faster, row, slower
-from tasks.benchmarks.naive import NaiveLM, PaddedRanking, sample_one_by_one
-from tasks.report import write_metrics
-from tasks.result import Result
+from tasks.benchmark import NAMES, chosen, generation, inference, lm, markdown, memory, neighbours, ranking, synthetic
+from tasks.benchmark.growth import Growth, exponent
+from tasks.benchmark.measure import Bench, alternate, faster, row, slower
+from tasks.benchmark.naive import NaiveLM, PaddedRanking, sample_one_by_one
+from tasks.engine.report import write_metrics
+from tasks.engine.result import Result
 
 CONF = Path(__file__).parent.parent.parent / "conf"
 

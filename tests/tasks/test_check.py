@@ -11,7 +11,7 @@ from hydra import compose, initialize_config_dir
 
 from atd import precision
 from atd.errors import AtdError
-from tasks.check import check
+from tasks.engine.check import check
 
 ROOT = Path(__file__).parent.parent.parent
 

@@ -17,9 +17,9 @@ from atd.vocabulary import Vocabulary
 from datamodules.pairs import Pairs, Sentences
 from datamodules.sample import translations
 from tasks import crosslingual
-from tasks.lexicon import GROUPS, collocations, induced_dictionary, translation_precision, word_pairs
-from tasks.ranking import Objective
-from tasks.topics import interval
+from tasks.crosslingual.topics import interval
+from tasks.crosslingual.words import GROUPS, collocations, induced_dictionary, translation_precision, word_pairs
+from tasks.learning.ranking import Objective
 
 ROOT = Path(__file__).parent.parent.parent
 SMALL = ["task=crosslingual", "data=europarl_rcv_sample", "trainer.max_epochs=4"]

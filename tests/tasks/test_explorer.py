@@ -46,7 +46,7 @@ class Client:
 
 @pytest.fixture(scope="module")
 def client(engine):
-    from tasks.explorer.server import application
+    from tasks.explore.server import application
 
     return Client(application([engine]))
 

@@ -24,7 +24,7 @@ def address(tmp_path_factory):
     import uvicorn
 
     from tasks.explore import HOST, engine, listen
-    from tasks.explorer.server import application
+    from tasks.explore.server import application
 
     folder = tmp_path_factory.mktemp("page")
     engines = [engine(write_checkpoint(folder / "tour" / "one")), engine(write_checkpoint(folder / "tour" / "two"))]

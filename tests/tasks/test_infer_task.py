@@ -12,11 +12,11 @@ import torch
 from omegaconf import OmegaConf
 
 from atd.errors import AtdError
-from atd.infer import infer
+from atd.inference.infer import infer
 from atd.lm import MultiplicativeLM
 from atd.vocabulary import Vocabulary
 from tasks import infer as task
-from tasks.inference import predict
+from tasks.learning.inference import predict
 
 WORDS = ["<unk>", "<s>", "<#>", "the", "night", "was", "dark", ".", "it", "a", "fine", "film"]
 MODEL = dict(name="atd", K=6, F=8, D=4, context=3, activation="relu", gate_bias=0.0, dropout=0.0, additive=False,

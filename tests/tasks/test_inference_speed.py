@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 import torch
 
-from atd.infer import infer, windows
+from atd.inference.infer import infer, windows
 from atd.lm import MultiplicativeLM
 from atd.noise import Noise
 from datamodules.parses import Parses, load_parses
-from tasks.benchmarks import synthetic
-from tasks.benchmarks.inference import FAST
-from tasks.sentiment_scores import accuracies, classify
+from tasks.benchmark import synthetic
+from tasks.benchmark.inference import FAST
+from tasks.sentiment.scores import accuracies, classify
 
 D, N, EPOCHS, BATCH = 100, 8, 2, 2048
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ from hydra import compose, initialize_config_dir
 from atd.errors import AtdError
 from datamodules.languages import Languages, held_out, plain
 from tasks import languages
-from tasks.families import FAMILIES, NAMES, agreement, chance, groups, nearest
+from tasks.languages.families import FAMILIES, NAMES, agreement, chance, groups, nearest
 
 ROOT = Path(__file__).parent.parent.parent
 SMALL = ["task=languages", "data=languages_sample", "task.seeds=2", "trainer.max_epochs=2", "trainer.threads=1"]

@@ -3,8 +3,8 @@ import pytest
 from omegaconf import OmegaConf
 
 from atd.errors import AtdError
-from tasks.figures import scatter_map
-from tasks.maps import dendrogram, groups_of, neighbours_kept, project, run
+from tasks.figures.maps import dendrogram, groups_of, neighbours_kept, project, scatter_map
+from tasks.maps import run
 from tests.tasks.tiny_model import NAMES, write_checkpoint
 
 

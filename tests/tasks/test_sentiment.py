@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from tasks.sentiment import summary
-from tasks.sentiment_encoder import joint
-from tasks.sentiment_scores import accuracies, classify, confusion
-from tasks.sentiment_study import Outcome, load, save
+from tasks.sentiment.encoder import joint
+from tasks.sentiment.scores import accuracies, classify, confusion
+from tasks.sentiment.study import Outcome, load, save
 
 ROOT = Path(__file__).parent.parent.parent
 GOOD, BAD = ("great", "lovely", "superb", "fine"), ("awful", "dull", "bad", "poor")

@@ -3,7 +3,7 @@ from omegaconf import OmegaConf
 
 from atd.errors import AtdError
 from atd.neighbours import neighbours
-from tasks.models import load
+from tasks.learning.models import load
 from tasks.similarity import run
 from tests.tasks.tiny_model import NAMES, write_checkpoint
 

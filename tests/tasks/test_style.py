@@ -2,7 +2,7 @@ import numpy as np
 import torch
 
 from atd.lm import MultiplicativeLM
-from tasks.style import Reader, confusion, evenly, perplexity_matrix, pieces
+from tasks.generation.reader import Reader, confusion, evenly, perplexity_matrix, pieces
 
 
 def test_perplexity_matrix_is_the_exact_perplexity():

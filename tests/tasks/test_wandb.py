@@ -13,7 +13,8 @@ import pytest
 from hydra import compose, initialize_config_dir
 
 from atd.errors import AtdError
-from tasks import job, wandb_run
+from tasks.engine import job
+from tasks.engine import wandb as wandb_run
 
 ROOT = Path(__file__).parent.parent.parent
 SMALL = ["model.K=8", "model.F=8", "model.D=4", "data.batch_size=4000", "optim.samples=50", "trainer.max_epochs=1"]

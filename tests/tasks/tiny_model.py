@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from atd.vocabulary import Vocabulary
-from tasks.models import build
+from tasks.learning.models import build
 
 NAMES = ["bible-kjv", "blake-poems", "shakespeare-caesar", "shakespeare-hamlet", "m/30/<b>arts</b>", "../../etc/passwd"]
 TEXT = "light lights night bright the a of and to in lord king ship sea whale she said was very . , ; child garden"

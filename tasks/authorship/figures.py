@@ -1,0 +1,99 @@
+"""Pictures and tables of the blog experiments: grouped bars, the map of bloggers, words as they see them.
+
+A attributes, D attribute dim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atd.neighbours import compare
+from atd.vocabulary import SPECIALS, Vocabulary
+from tasks.engine.canvas import COLOURS, MARKERS, axes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from torch import Tensor
+
+    from atd.lm import MultiplicativeLM
+
+# The left half of the paper's table: a word, and two bloggers to see it through.
+QUERIES = (
+    ("school", "f/10/student", "m/20/technology"),
+    ("journal", "f/10/student", "m/30/advertising"),
+    ("create", "f/30/arts", "f/30/internet"),
+    ("joy", "m/30/religion", "m/20/science"),
+    ("cool", "m/10/student", "f/10/student"),
+)
+SHOWN = 3
+
+
+def grouped_bars(groups: Mapping[str, Sequence[np.ndarray]], labels: Sequence[str], ylabel: str) -> Figure:
+    """One group of bars per name, one bar per label: the mean over folds, with the standard deviation."""
+    figure, ax = axes(max(5.0, 1.5 * len(groups) + 1), 4.2)
+    width = 0.8 / len(labels)
+    lowest = min(float(s.mean() - s.std()) for series in groups.values() for s in series)
+    for j in range(len(labels)):
+        series = [scores[j] for scores in groups.values()]
+        at = np.arange(len(groups)) + (j - (len(labels) - 1) / 2) * width
+        mean, spread = [s.mean() for s in series], [s.std(ddof=1) if len(s) > 1 else 0.0 for s in series]
+        colours = [COLOURS[i % len(COLOURS)] for i in range(len(groups))]
+        drawn = ax.bar(
+            at, mean, 0.92 * width, yerr=spread, capsize=3, color=colours, alpha=1 - 0.45 * (j == 0 < len(labels) - 1)
+        )
+        ax.bar_label(drawn, labels=[f"{m:.1f}" for m in mean], padding=2, fontsize=8)
+    ax.set_xticks(range(len(groups)), list(groups))
+    ax.set_ylim(bottom=max(0.0, 5 * np.floor((lowest - 5) / 5)))  # differences are small beside the whole
+    ax.set_ylabel(ylabel)
+    ax.spines[["top", "right"]].set_visible(False)
+    if len(labels) > 1:
+        ax.set_xlabel("pale: " + ", full: ".join(f"{label} inferred attribute vector" for label in labels))
+    return figure
+
+
+def attribute_map(x_AD: np.ndarray, names: Sequence[str], seed: int) -> Figure:
+    """t-SNE of the vectors, coloured by age group, marked by gender, with the industry written small."""
+    from tasks.figures.maps import project
+
+    points = project(x_AD, "tsne" if len(names) > 3 else "pca", 15, seed)
+    parts = [name.split("/", 2) for name in names]
+    figure, ax = axes(10.0, 8.0)
+    for i, age in enumerate(sorted({age for _, age, _ in parts})):
+        for j, gender in enumerate(sorted({gender for gender, _, _ in parts})):
+            chosen = np.array([p[0] == gender and p[1] == age for p in parts])
+            if chosen.any():
+                label = f"{age}s, {'female' if gender == 'f' else 'male'}"
+                ax.scatter(*points[chosen].T, color=COLOURS[i], marker=MARKERS[j], s=40, label=label, alpha=0.85)
+    for point, (_, _, industry) in zip(points, parts, strict=True):
+        ax.annotate(industry, point, (0, 5), textcoords="offset points", ha="center", fontsize=5, color="#5c6675")
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.legend()
+    return figure
+
+
+def same_age(x_AD: np.ndarray, names: Sequence[str]) -> tuple[float, float]:
+    """How often (%) the nearest other vector is of the same age group, and how often a random one would be."""
+    unit = x_AD / np.maximum(np.linalg.norm(x_AD, axis=1, keepdims=True), 1e-12)
+    cosine = unit @ unit.T - 3 * np.eye(len(names))
+    age = np.array([name.split("/", 2)[1] for name in names])
+    alike = age[:, None] == age
+    chance = (alike.sum() - len(age)) / (len(age) * max(len(age) - 1, 1))
+    return 100 * float((age[cosine.argmax(1)] == age).mean()), 100 * float(chance)
+
+
+def conditional_neighbours(
+    model: MultiplicativeLM, vocabulary: Vocabulary, names: Sequence[str], x_AD: Tensor
+) -> list[list[str]]:
+    """The paper's rows, those whose word and bloggers the corpus has."""
+    rows, index = [], {name: i for i, name in enumerate(names)}
+    for word, a, b in QUERIES:
+        if word not in vocabulary or a not in index or b not in index:
+            continue
+        near = compare(model, vocabulary.id(word), x_AD[index[a]], x_AD[index[b]], exclude=range(len(SPECIALS)))
+        columns = (near.common, near.unique_a, near.unique_b)
+        rows.append([word, a, b, *(", ".join(vocabulary.decode(ids[:SHOWN])) for ids in columns)])
+    return rows

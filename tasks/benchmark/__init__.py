@@ -1,0 +1,143 @@
+"""Speed: every claim measured in one run, beside what one would take instead and beside the limits of the machine."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+from rich.progress import track
+
+from atd.errors import AtdError
+from tasks.benchmark.measure import Bench
+from tasks.engine.files import write_atomically
+from tasks.engine.result import Result, Table
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+# What is measured: the rows it gives, and the function of this package that gives them.
+MEASUREMENTS = {
+    ("lm_exact", "lm_exact_gemm_fraction"): "lm.exact",
+    ("lm_sampled",): "lm.sampled",
+    ("lm_exact_bf16", "lm_sampled_bf16"): "lm.bf16",
+    ("fit_overhead",): "lm.lightning_fit",
+    ("attributes_1m",): "lm.attributes",
+    ("memory_v100k",): "memory.exact_v100k",
+    ("infer_vs_sgd",): "inference.against_sgd",
+    ("infer_vs_gensim",): "inference.against_gensim",
+    ("ranking_vs_gensim",): "ranking.against_gensim",
+    ("ranking_vs_padded",): "ranking.against_padding",
+    ("classifier_vs_sklearn",): "classifier.against_sklearn",
+    ("encode_vs_spacy",): "text.against_spacy",
+    ("neighbours_vs_gensim",): "neighbours.against_gensim",
+    ("generate_batched",): "generation.batched",
+    ("startup",): "startup.against_lightning",
+}
+AXES = ("vocabulary", "factors", "batch", "attributes", "pairs")
+GROWTH = tuple(f"growth_{axis}" for axis in AXES)
+AT_MOST = ("attributes_1m", "memory_v100k", "neighbours_vs_gensim", "startup")  # whose ratio should be small
+SHOWN = ("ratio", "ratio_low", "ratio_high", "target", "ok")
+NAMES = (*(name for names in MEASUREMENTS for name in names), *GROWTH, "roofline")
+
+
+class Ratios(Result):
+    """Rows differ in what they say besides their ratio: the table shows what they share."""
+
+    def score_table(self) -> Table:
+        return Table("Results", ["", *SHOWN], [[name, *map(row.get, SHOWN)] for name, row in self.rows.items()])
+
+
+def run(cfg: DictConfig, out: Path) -> Result:
+    logging.getLogger("gensim").setLevel(logging.ERROR)  # would tell of every epoch
+    wanted = chosen(cfg.benchmark.only, cfg.benchmark.quick)
+    device = torch.device("cuda" if cfg.trainer.accelerator == "gpu" and torch.cuda.is_available() else "cpu")
+    bench = Bench(cfg, 3 if cfg.benchmark.quick else cfg.benchmark.rounds, cfg.benchmark.quick, device)
+    rows: dict[str, dict[str, float]] = {}
+    due = [function for names, function in MEASUREMENTS.items() if wanted & set(names)]
+    for path in track(due, "measuring"):
+        module, name = path.split(".")
+        measured = getattr(importlib.import_module(f"tasks.benchmark.{module}"), name)(bench)
+        rows |= measured
+        for slug, row in measured.items():
+            verdict = "met" if row["ok"] else "missed"
+            print(f"{slug}: {row['ratio']:.3g}, target {row['target']:g}: {verdict}", flush=True)
+    curves = growth(bench, [axis for axis in AXES if f"growth_{axis}" in wanted], rows)
+    write_atomically(out / "table.md", markdown(rows))
+    result = Ratios("benchmark", f"{next(iter(rows), 'none')}/ratio", rows)
+    tables(result, bench, wanted)
+    pictures(result, bench, wanted, curves)
+    return result
+
+
+def chosen(only: list[str] | None, quick: bool) -> set[str]:
+    """The measurements asked for; a quick run leaves growth and roofline out unless they are named."""
+    if only is None:
+        return set(NAMES) - ({*GROWTH, "roofline"} if quick else set())
+    names = {name for entry in only for name in (GROWTH if entry == "growth" else (entry,))}
+    if unknown := sorted(names - set(NAMES)):
+        raise AtdError(f"benchmark.only={unknown[0]}: no such measurement; there are {', '.join(NAMES)}, growth")
+    if not names - {"roofline"}:
+        raise AtdError("benchmark.only: name at least one measurement besides roofline")
+    return names
+
+
+def growth(bench: Bench, axes: list[str], rows: dict[str, dict[str, float]]) -> list:
+    if not axes:
+        return []
+    from tasks.benchmark.growth import AXES, grow
+
+    curves = [grow(bench, axis, *AXES[axis](bench)) for axis in track(axes, "growth")]
+    rows |= {f"growth_{curve.name}": curve.row() for curve in curves}
+    return curves
+
+
+def markdown(rows: dict[str, dict[str, float]]) -> str:
+    """The table for docs/speed.md."""
+    lines = ["| row | ratio | low–high | target | met | more |", "|---|---|---|---|---|---|"]
+    for name, row in rows.items():
+        more = details(row)
+        spread = f"{row['ratio_low']:.3g}–{row['ratio_high']:.3g}" if "ratio_low" in row else ""
+        sign = "≤" if name in AT_MOST or name in GROWTH else "≥"
+        met = "yes" if row["ok"] else "no"
+        lines.append(f"| {name} | {row['ratio']:.3g} | {spread} | {sign} {row['target']:g} | {met} | {more} |")
+    return "\n".join(lines) + "\n"
+
+
+def details(row: dict[str, float]) -> str:
+    return ", ".join(f"{key.replace('_', ' ')} {value:.3g}" for key, value in row.items() if key not in SHOWN)
+
+
+def tables(result: Result, bench: Bench, wanted: set[str]) -> None:
+    threads, device = torch.get_num_threads(), bench.device.type
+    met = sum(bool(row["ok"]) for row in result.rows.values())
+    result.text(
+        "What was done",
+        [
+            f"{met} of {len(result.rows)} targets met, on {threads} thread{'s' if threads > 1 else ''} ({device}). "
+            f"Every measurement alternates ours and the rival, {bench.rounds} rounds after a warm-up; the ratio is the "
+            "median over rounds, low and high are its 10th and 90th percentile.",
+            "Ratios of attributes_1m, memory_v100k, neighbours_vs_gensim, startup and growth (an exponent) should be "
+            "at most the target, all others at least.",
+        ],
+    )
+    result.table("Details", ["row", "besides"], [[name, details(row)] for name, row in result.rows.items()])
+    if "startup" in wanted:
+        from tasks.benchmark.startup import breakdown
+
+        result.table("Where startup goes: imports", ["package", "seconds"], [list(line) for line in breakdown(bench)])
+
+
+def pictures(result: Result, bench: Bench, wanted: set[str], curves: list) -> None:
+    from tasks.benchmark.pictures import growth_lines, ratio_bars, roofline
+
+    if any("ratio_low" in row for row in result.rows.values()):
+        result.figure("ratios", ratio_bars(result.rows), "Ours against the rival, and the target of each ratio.")
+    if curves:
+        result.figure("growth", growth_lines(curves), "Cost of a step against size, with the fitted exponents.")
+    if "roofline" in wanted:
+        from tasks.benchmark.roofline import measure
+
+        result.figure("roofline", roofline(*measure(bench)), "Measured limits of the machine, and our training steps.")

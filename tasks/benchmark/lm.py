@@ -1,0 +1,208 @@
+"""The language model's training step: exact, sampled, inside Lightning, and with a million attributes.
+
+B batch, N context size, K word dim, D attribute dim, F factors, V vocabulary, A attributes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from atd.lm import MultiplicativeLM
+from atd.noise import Noise
+from atd.optim import PaperSGD, RowAdaGrad
+from atd.precision import bf16_pays
+from tasks.benchmark import synthetic
+from tasks.benchmark.measure import Bench, alternate, faster, row, slower
+from tasks.benchmark.naive import NaiveLM, train_step
+
+V, K, F, D, N, A, B = 20_000, 100, 100, 50, 5, 1000, 2048
+SAMPLES = 384  # noise words; the perplexity beside the speed is measured with as many
+SQUARES = (1024, 2048, 3072)
+
+
+def step(
+    model: MultiplicativeLM, optimiser: torch.optim.Optimizer, batch, noise: Noise | None = None, bf16: bool = False
+) -> None:
+    """A training step as the trainer makes it, without the trainer."""
+    context, target, attribute = batch
+    optimiser.zero_grad()
+    with torch.autocast(context.device.type, torch.bfloat16, enabled=bf16):
+        if noise is None:
+            loss = model.nll(context, target, attribute)
+        else:
+            loss = model.sampled_nll(context, target, noise, SAMPLES, torch.default_generator, attribute)
+    loss.backward()
+    optimiser.step()
+
+
+def our_step(
+    device: torch.device, sampled: bool = False, bf16: bool = False, V=V, F=F, B=B, A=A, K=K
+) -> Callable[[], None]:
+    """A step of our model with the paper's optimiser, on batches that take turns."""
+    torch.manual_seed(0)
+    model = MultiplicativeLM(V, K, D, F, N, A).to(device)
+    model.start_bias(torch.from_numpy(synthetic.word_counts(V)))
+    noise = Noise(torch.from_numpy(synthetic.word_counts(V))).to(device) if sampled else None
+    optimiser = PaperSGD(model.parameters(), lr=0.1, momentum=0.9)
+    batches = itertools.cycle([synthetic.batch(B, N, V, A, device, seed) for seed in range(4)])
+    return lambda: step(model, optimiser, next(batches), noise, bf16)
+
+
+def naive_step(device: torch.device, V=V, F=F, B=B, A=A, K=K) -> Callable[[], None]:
+    torch.manual_seed(0)
+    model = NaiveLM(V, K, D, F, N, A).to(device)
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    batches = itertools.cycle([synthetic.batch(B, N, V, A, device, seed) for seed in range(4)])
+    return lambda: train_step(model, optimiser, next(batches))
+
+
+def square(n: int, device: torch.device) -> Callable[[], object]:
+    a, b, out = (torch.randn(n, n, device=device) for _ in range(3))
+    return lambda: torch.mm(a, b, out=out)
+
+
+def work(V: int = V, F: int = F, B: int = B, K: int = K) -> float:
+    """Necessary floating-point operations of an exact step: every product once forwards and twice backwards.
+
+    Padding, recomputation, exponentials and the optimiser are not counted.
+    """
+    contexts = min(N * F * F, N * F * K + N * K * K + K * F)
+    return 3 * 2.0 * B * (V * F + contexts + D * F)
+
+
+def exact(bench: Bench) -> dict[str, dict[str, float]]:
+    functions = {"ours": our_step(bench.device), "rival": naive_step(bench.device)}
+    functions |= {f"gemm{n}": square(n, bench.device) for n in SQUARES}
+    seconds = alternate(functions, bench.rounds)
+    rates = {n: 2.0 * n**3 / seconds[f"gemm{n}"] for n in SQUARES}
+    best = max(rates, key=lambda n: np.median(rates[n]))
+    rate = work() / seconds["ours"]
+    gflops = {"gflops": float(np.median(rate)) / 1e9, "gemm_gflops": float(np.median(rates[best])) / 1e9}
+    return {
+        "lm_exact": faster(seconds, 2.5, words_per_second=B / float(np.median(seconds["ours"]))),
+        "lm_exact_gemm_fraction": row(rate / rates[best], 0.65, **gflops),
+    }
+
+
+def sampled(bench: Bench) -> dict[str, dict[str, float]]:
+    functions = {"ours": our_step(bench.device, sampled=True), "rival": naive_step(bench.device)}
+    return {"lm_sampled": _with_perplexity(bench, alternate(functions, bench.rounds), 30, "sampled", 1.03)}
+
+
+def bf16(bench: Bench) -> dict[str, dict[str, float]]:
+    """Both steps with products in bf16 (`trainer.precision=bf16-mixed`), where the processor has them."""
+    if not bf16_pays(bench.device.type):
+        print("lm_exact_bf16, lm_sampled_bf16: left out, this processor emulates bf16")
+        return {}
+    functions = {
+        "exact": our_step(bench.device, bf16=True), "sampled": our_step(bench.device, sampled=True, bf16=True),
+        "rival": naive_step(bench.device),
+    }
+    seconds = alternate(functions, bench.rounds)
+    exact, sampled = ({"ours": seconds[name], "rival": seconds["rival"]} for name in ("exact", "sampled"))
+    return {
+        "lm_exact_bf16": _with_perplexity(bench, exact, 2.5, "bf16", 1.01),
+        "lm_sampled_bf16": _with_perplexity(bench, sampled, 30, "sampled_bf16", 1.03),
+    }
+
+
+def _with_perplexity(bench: Bench, seconds: dict[str, np.ndarray], target: float, way: str, most: float):
+    """A row of speed that counts only if training this way reaches `most` times the exact way's perplexity."""
+    exact, ours = (perplexity(bench, w) for w in ("exact", way))
+    more = {"perplexity_exact": exact, f"perplexity_{way}": ours, "perplexity_ratio": ours / exact}
+    rate = B / float(np.median(seconds["ours"]))
+    return faster(seconds, target, ok=ours <= most * exact, words_per_second=rate, **more)
+
+
+@cache
+def perplexity(bench: Bench, way: str, epochs: int = 2) -> float:
+    """Exact held-out perplexity after training exactly, on the sampled softmax, in bf16 or both: same start, same
+    batches, a step size that falls to zero."""
+    from tasks.learning.corpora import open_corpus
+
+    data = open_corpus(bench.cfg, batch_size=B)
+    counts = torch.from_numpy(data.vocabulary.counts)
+    steps = min(bench.size(300, 60), len(data.loader("train", True)))
+    noise = Noise(counts).to(bench.device) if "sampled" in way else None
+    torch.manual_seed(bench.cfg.seed)
+    model = MultiplicativeLM(len(counts), K, D, F, data.context, len(data.attributes)).to(bench.device)
+    model.start_bias(counts)
+    optimiser = torch.optim.Adam(model.parameters(), lr=0.003, fused=True)
+    falling = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, epochs * steps)
+    for _ in range(epochs):
+        for batch in itertools.islice(data.loader("train", True), steps):
+            step(model, optimiser, [b.to(bench.device) for b in batch], noise, "bf16" in way)
+            falling.step()
+    with torch.no_grad():
+        held = ([b.to(bench.device) for b in batch] for batch in itertools.islice(data.loader("val"), 40))
+        nll = [model.nll(context, target, attribute, reduction="none") for context, target, attribute in held]
+    return float(torch.cat(nll).mean().exp())
+
+
+def attributes(bench: Bench) -> dict[str, dict[str, float]]:
+    """Row-sparse attribute gradients: what a step costs must not depend on how many attributes it does not use."""
+    seconds = alternate({"ours": sparse_step(bench, 1_000_000), "rival": sparse_step(bench, 1000)}, bench.rounds)
+    return {"attributes_1m": slower(seconds, 1.15)}
+
+
+def sparse_step(bench: Bench, A: int) -> Callable[[], None]:
+    torch.manual_seed(0)
+    model = MultiplicativeLM(V, K, D, F, N, A, sparse=True).to(bench.device)
+    noise = Noise(torch.from_numpy(synthetic.word_counts(V))).to(bench.device)
+    optimiser = RowAdaGrad(model.parameters(), lr=0.05)
+    batches = itertools.cycle([synthetic.batch(B, N, V, A, bench.device, seed) for seed in range(16)])
+    return lambda: step(model, optimiser, next(batches), noise)
+
+
+def lightning_fit(bench: Bench) -> dict[str, dict[str, float]]:
+    """An epoch by `trainer.fit` with our loader, logger and callbacks, against the same steps in a bare loop."""
+    from lightning.pytorch.callbacks import ModelCheckpoint
+
+    from atd.windows import WindowLoader
+    from datamodules.cache import EncodedCorpus
+    from tasks.learning.language_model import LanguageModel, Optim
+    from tasks.learning.training import History, build_trainer
+
+    steps, counts = bench.size(200, 50), synthetic.vocabulary(V)
+    documents = 400
+    words = synthetic.tokens(steps * B, V).astype(np.int32)
+    offsets = np.linspace(0, len(words), documents + 1).astype(np.int64)
+    corpus = EncodedCorpus(words, offsets, (np.arange(documents) % A).astype(np.int32))
+    optim = Optim("adam", lr=0.001, samples=SAMPLES)
+
+    def module() -> LanguageModel:
+        torch.manual_seed(0)
+        model = MultiplicativeLM(V, K, D, F, N, A)
+        return LanguageModel(model, [counts], [str(a) for a in range(A)], optim, {"name": "atd"})
+
+    def loader() -> WindowLoader:
+        return WindowLoader(corpus, N, B, seed=0, shuffle=True)
+
+    def fitted() -> None:
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+            out = Path(folder)
+            last = ModelCheckpoint(out, every_n_train_steps=bench.cfg.trainer.checkpoint_every)
+            trainer = build_trainer(bench.cfg, out, "atd", [History("fit"), last])
+            trainer.fit_loop.max_epochs = 1
+            trainer.fit(module(), loader())
+            assert trainer.global_step == steps
+
+    batches = [tuple(t.to(bench.device) for t in batch) for batch in loader()]
+
+    def bare() -> None:
+        lm = module().to(bench.device)
+        (optimiser,), _ = lm.configure_optimizers()
+        for batch in batches:
+            step(lm.model, optimiser, batch, lm.noise[0])
+
+    seconds = alternate({"ours": fitted, "rival": bare}, bench.rounds)
+    return {"fit_overhead": faster(seconds, 0.85, steps=steps)}

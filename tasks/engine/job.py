@@ -1,0 +1,174 @@
+"""One job from composed configuration to report: check, seed, dispatch, write, print."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from omegaconf import DictConfig, OmegaConf
+
+from atd.errors import AtdError
+from tasks.engine import processes
+from tasks.engine.check import check
+from tasks.engine.files import write_atomically
+from tasks.engine.report import number, write_metrics, write_report
+from tasks.engine.result import Result
+from tasks.engine.wandb import job_run, sweep_name
+
+SHOWN = ("torch", "lightning", "torchmetrics", "hydra-core", "spacy", "scikit-learn", "numpy", "pyarrow")
+
+
+def run(cfg: DictConfig, out: Path) -> float:
+    """Run the task in folder `out`; returns the primary metric, which a sweep optimises."""
+    started = time.monotonic()
+    if processes.rank() > 0:
+        processes.serve()
+        return float("nan")
+    if int(os.environ.get("SLURM_RESTART_COUNT", 0)) and (out / "config.yaml").exists():
+        cfg.resume = str(out)  # requeued: the same job, in the same folder
+    if cfg.resume:
+        cfg = resumed(cfg, out)
+    check(cfg)
+    resolve_vectors(cfg)
+    if cfg.logger.name == "wandb" and cfg.logger.group is None:
+        cfg.logger.group = sweep_name()
+    out.mkdir(parents=True, exist_ok=True)
+    facts = describe(cfg)
+    if not cfg.resume:
+        write_atomically(out / "config.yaml", facts["config"])
+        write_atomically(out / "versions.json", json.dumps({**facts, "config": "config.yaml"}, indent=2) + "\n")
+    if processes.must_launch(cfg):
+        processes.launch(cfg, out)
+        return json.loads((out / "metrics.json").read_text())["value"]
+    return perform(cfg, out, facts, started)
+
+
+def perform(cfg: DictConfig, out: Path, facts: dict[str, str], started: float) -> float:
+    """The task itself and what it leaves."""
+    processes.connect()
+    seed_everything(cfg)
+    task = importlib.import_module(f"tasks.{cfg.task.name}")
+    with job_run(cfg, out) as log:
+        result: Result = task.run(cfg, out)
+        seconds = time.monotonic() - started
+        write_metrics(result, out, seconds)
+        report = write_report(result, out, seconds, facts)
+        log(result)
+    show(result, report)
+    return result.value
+
+
+def main(out: Path, resume: str) -> None:
+    """One of several processes of the job whose configuration lies in `out`."""
+    processes.end_with_parent()
+    if processes.rank() > 0:
+        return processes.serve()
+    cfg = OmegaConf.load(out / "config.yaml")
+    assert isinstance(cfg, DictConfig)
+    cfg.resume = resume or None
+    facts = json.loads((out / "versions.json").read_text()) | {"config": (out / "config.yaml").read_text()}
+    try:
+        perform(cfg, out, facts, time.monotonic())
+    except AtdError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+
+
+def resumed(cfg: DictConfig, out: Path) -> DictConfig:
+    """The configuration of the run that is continued, as it was."""
+    saved = OmegaConf.load(out / "config.yaml")
+    assert isinstance(saved, DictConfig)
+    saved.resume = str(cfg.resume)
+    return saved
+
+
+def resolve_vectors(cfg: DictConfig) -> None:
+    """`model.vectors=glove` becomes the path of the file. The samples' words are few: they start without vectors."""
+    if OmegaConf.select(cfg, "model.vectors") != "glove":
+        return
+    if OmegaConf.select(cfg, "data.sample"):
+        cfg.model.vectors = None
+    else:
+        from datamodules.vectors import find_glove
+
+        cfg.model.vectors = str(find_glove(cfg.paths.data, cfg.model.K))
+
+
+def describe(cfg: DictConfig) -> dict[str, str]:
+    """What made this run: seed, revision, command, versions and the resolved configuration."""
+    versions = {"python": sys.version.split()[0]}
+    for package in SHOWN:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return {
+        "seed": str(cfg.seed),
+        "revision": revision(),
+        "command": " ".join(["python", "run.py", *sys.argv[1:]]),
+        "versions": "\n".join(f"{k} {v}" for k, v in versions.items()),
+        "config": OmegaConf.to_yaml(cfg, resolve=True),
+    }
+
+
+def revision() -> str:
+    """The git revision of the program, marked when files differ from it."""
+    here = Path(__file__).parent
+    try:
+        command = ["git", "-C", str(here), "describe", "--always", "--dirty"]
+        return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return os.environ.get("ATD_REVISION", "unknown")  # an image has no git
+
+
+def seed_everything(cfg: DictConfig) -> None:
+    import numpy as np
+    import torch
+
+    random.seed(cfg.seed)
+    np.random.seed(cfg.seed % 2**32)
+    torch.manual_seed(cfg.seed)
+    if cfg.trainer.threads:
+        torch.set_num_threads(cfg.trainer.threads)
+
+
+def show(result: Result, report: Path) -> None:
+    """The last lines a user sees: the results beside the baselines, and where the report is."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Console
+    from rich.table import Table
+
+    scores = result.score_table()
+    title = f"{result.task}: {result.primary} = {number(result.value)}"
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    for name in scores.header:
+        table.add_column(name.replace("_", " "), justify="left" if not name else "right")
+    for row in scores.rows:
+        table.add_row(*(number(cell) for cell in row))
+    console = Console(width=None if sys.stdout.isatty() else 150)
+    console.print(table)
+    console.print(f"report: {report}", highlight=False, soft_wrap=True)
+
+
+def resume_arguments(arguments: list[str]) -> list[str]:
+    """`resume=FOLDER` runs in that folder, with the configuration saved there and nothing else."""
+    folder = next((a.partition("=")[2] for a in arguments if a.startswith("resume=")), None)
+    if not folder or folder == "null":
+        return arguments
+    if not (Path(folder) / "config.yaml").is_file():
+        raise AtdError(f"resume={folder}: no config.yaml there; give the folder of a run, such as outputs/tour/…")
+    others = [a for a in arguments if not a.startswith("resume=")]
+    if others:
+        raise AtdError(f"resume={folder}: continues a run as it was, so {others[0]} cannot be set with it")
+    return [*arguments, f"hydra.run.dir={json.dumps(folder)}", "hydra.output_subdir=null"]
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]), sys.argv[2])

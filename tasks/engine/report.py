@@ -1,0 +1,118 @@
+"""Write what a run leaves: metrics.json, figures/, and report.html that needs no other file."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+from pathlib import Path
+
+from tasks.engine.files import write_atomically
+from tasks.engine.result import Figure, Result, Table, Text
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1c2330; --soft: #5c6675; --line: #d9dee6; --paper: #fff; --tint: #f4f6f9; }
+@media (prefers-color-scheme: dark) {
+  :root { --ink: #e6e9ef; --soft: #9aa4b2; --line: #333b47; --paper: #14181f; --tint: #1c222b; } }
+body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto;
+  max-width: 60rem; padding: 2rem 1rem 4rem; }
+h1 { font-size: 1.7rem; margin-bottom: .2rem } h2 { font-size: 1.2rem; margin-top: 2.4rem }
+.facts, figcaption, .note { color: var(--soft); font-size: .9rem }
+.wide { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums }
+th, td { padding: .3rem .8rem; border-bottom: 1px solid var(--line); text-align: left }
+td.number { text-align: right } th { font-weight: 600; background: var(--tint) }
+figure { margin: 1.2rem 0 } img { max-width: 100%; background: #fff; border-radius: 4px }
+blockquote { margin: .6rem 0; padding: .5rem .9rem; background: var(--tint); border-left: 3px solid #4c78a8;
+  overflow-wrap: anywhere } blockquote b { display: block; font-size: .85rem; color: var(--soft) }
+pre { background: var(--tint); padding: .8rem; overflow-x: auto; font-size: .82rem }
+"""
+
+TEMPLATE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
+<title>ATD: {{ task }}</title><style>{{ style | safe }}</style></head><body>
+<h1>ATD: {{ task }}</h1>
+<p class="facts">{{ primary }} = <b>{{ number(value) }}</b> · {{ '%.0f' | format(seconds) }} s · seed {{ seed }}
+ · revision {{ revision }}</p>
+{% for section in sections %}<h2>{{ section.title }}</h2>
+{% if section.kind == "table" %}<div class="wide"><table><thead><tr>
+{% for name in section.header %}<th>{{ name }}</th>{% endfor %}</tr></thead><tbody>
+{% for row in section.rows %}<tr>{% for cell in row %}<td{% if is_number(cell) %} class="number"{% endif %}>
+{{ number(cell) }}</td>{% endfor %}</tr>{% endfor %}</tbody></table></div>
+{% if section.note %}<p class="note">{{ section.note }}</p>{% endif %}
+{% elif section.kind == "figure" %}<figure><img alt="{{ section.title }}" src="data:image/png;base64,{{ section.png }}">
+<figcaption>{{ section.caption }}</figcaption></figure>
+{% else %}{% for paragraph in section.paragraphs %}<p>{{ paragraph }}</p>{% endfor %}
+{% for label, text in section.samples %}<blockquote><b>{{ label }}</b>{{ text }}</blockquote>{% endfor %}
+{% endif %}{% endfor %}
+<h2>How this was made</h2><pre>{{ command }}</pre>
+<details><summary>Versions</summary><pre>{{ versions }}</pre></details>
+<details><summary>Configuration</summary><pre>{{ config }}</pre></details>
+</body></html>
+"""
+
+
+def is_number(cell: object) -> bool:
+    return isinstance(cell, int | float) and not isinstance(cell, bool)
+
+
+def number(cell: object) -> str:
+    """Numbers as people read them; everything else as text."""
+    if cell is None:
+        return ""
+    if isinstance(cell, bool) or not isinstance(cell, float):
+        return str(cell)
+    return f"{cell:.4g}" if abs(cell) < 10 else f"{cell:.1f}"
+
+
+def write_metrics(result: Result, out: Path, seconds: float) -> None:
+    metrics = {
+        "task": result.task,
+        "primary_metric": result.primary,
+        "value": result.value,
+        "lower_is_better": result.lower_is_better,
+        "seconds": round(seconds, 2),
+        "rows": result.rows,
+    }
+    write_atomically(out / "metrics.json", json.dumps(metrics, indent=2) + "\n")
+
+
+def write_report(result: Result, out: Path, seconds: float, facts: dict) -> Path:
+    """`facts`: seed, revision, command, versions, config, each as text."""
+    from jinja2 import Environment
+
+    page = Environment(autoescape=True).from_string(TEMPLATE)
+    sections = [_section(result.score_table(), out), *(_section(s, out) for s in result.sections)]
+    html = page.render(
+        task=result.task,
+        primary=result.primary,
+        value=result.value,
+        seconds=seconds,
+        sections=sections,
+        style=STYLE,
+        number=number,
+        is_number=is_number,
+        **facts,
+    )
+    path = out / "report.html"
+    write_atomically(path, html)
+    return path
+
+
+def _section(section: Table | Figure | Text, out: Path) -> dict:
+    if isinstance(section, Table):
+        return {"kind": "table", **vars(section)}
+    if isinstance(section, Text):
+        return {"kind": "text", **vars(section)}
+    title = section.name.replace("_", " ").capitalize()
+    return {"kind": "figure", "title": title, "caption": section.caption, "png": _png(section, out)}
+
+
+def _png(section: Figure, out: Path) -> str:
+    """Save the figure as PNG and SVG files, and return the PNG for embedding."""
+    folder = out / "figures"
+    folder.mkdir(exist_ok=True)
+    buffer = io.BytesIO()
+    section.figure.savefig(buffer, format="png", dpi=130, bbox_inches="tight")
+    (folder / f"{section.name}.png").write_bytes(buffer.getvalue())
+    section.figure.savefig(folder / f"{section.name}.svg", bbox_inches="tight")
+    return base64.b64encode(buffer.getvalue()).decode()

@@ -1,0 +1,83 @@
+"""Serve the explorer: a page on 127.0.0.1 for the models of one or more runs."""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import torch
+
+from atd.errors import AtdError
+from atd.lm import MultiplicativeLM, UnsharedLM
+from tasks.engine.result import Result
+from tasks.learning.models import find_checkpoint, load
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+    from tasks.explore.queries import Engine
+
+HOST = "127.0.0.1"
+
+
+def run(cfg: DictConfig, out: Path) -> Result:
+    try:
+        import uvicorn
+
+        from tasks.explore.server import application
+    except ModuleNotFoundError as error:
+        raise AtdError(f"task=explore: needs {error.name}; install the page extra: pip install '.[page]'") from None
+    listening = listen(cfg.task.port)
+    started = time.monotonic()
+    engines = [engine(path) for path in checkpoints(cfg)]
+    loaded = time.monotonic() - started
+    torch.set_num_threads(1)  # two queries at a time on a core each beat one on both
+    server = uvicorn.Server(uvicorn.Config(application(engines), log_level="warning", access_log=False))
+    if cfg.task.seconds is not None:
+        threading.Timer(cfg.task.seconds, lambda: setattr(server, "should_exit", True)).start()
+    print(f"explorer: http://{HOST}:{listening.getsockname()[1]}  (Ctrl-C ends it)", flush=True)
+    with contextlib.suppress(KeyboardInterrupt):
+        server.run(sockets=[listening])
+    row = {"models": len(engines), "load_seconds": loaded, "requests": server.server_state.total_requests}
+    return Result("explore", "explorer/models", {"explorer": row})
+
+
+def listen(port: int) -> socket.socket:
+    """A socket on this machine only."""
+    sock = socket.socket()
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        sock.bind((HOST, port))
+    except OSError as error:
+        raise AtdError(f"task.port={port}: {error.strerror}; another explorer? task.port=0 takes a free one") from None
+    return sock
+
+
+def checkpoints(cfg: DictConfig) -> list[Path]:
+    """What the user named, or the newest runs that left a model."""
+    if cfg.checkpoint is not None:
+        named = [cfg.checkpoint] if isinstance(cfg.checkpoint, str) else list(cfg.checkpoint)
+        return [Path(path) for path in named]
+    found = sorted(Path(cfg.paths.outputs).glob("*/*/checkpoints/atd/best.ckpt"), key=lambda p: p.stat().st_mtime)
+    if not found:
+        raise AtdError(f"checkpoint=null: no run with a model under {cfg.paths.outputs}; give checkpoint=<run folder>")
+    return [path.parents[2] for path in found[-cfg.task.newest :][::-1]]
+
+
+def engine(path: Path) -> Engine:
+    from atd.tokeniser import Tokeniser
+    from tasks.explore.queries import Engine
+
+    trained = load(path)
+    if not isinstance(trained.model, MultiplicativeLM) or isinstance(trained.model, UnsharedLM):
+        raise AtdError(f"checkpoint={path}: the explorer shows models of model=atd with one vocabulary")
+    if trained.model.M is not None:
+        raise AtdError(f"checkpoint={path}: the explorer places texts only with model.additive=false")
+    file = find_checkpoint(path)
+    folder = file.parents[2] if file.parent.parent.name == "checkpoints" else file
+    tokeniser = Tokeniser.of(trained.tokeniser) if trained.tokeniser else Tokeniser()
+    return Engine(trained, "/".join(folder.parts[-2:]), tokeniser)

@@ -1,0 +1,61 @@
+"""The charts reports share. Each returns a matplotlib figure; colours are readable without colour vision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasks.engine.canvas import COLOURS, MARKERS, axes
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def learning_curves(curves: Mapping[str, Sequence[Mapping[str, float]]], metric: str = "val/perplexity") -> Figure:
+    """A metric against the epoch, one line per model."""
+    figure, ax = axes()
+    for i, (name, epochs) in enumerate(curves.items()):
+        points = [(e["epoch"], e[metric]) for e in epochs if metric in e]
+        colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
+        ax.plot(*zip(*points, strict=True), marker=marker, color=colour, label=name)
+    ax.set_xlabel("epoch")
+    ax.set_ylabel(metric.split("/")[-1])
+    ax.xaxis.get_major_locator().set_params(integer=True)
+    ax.grid(alpha=0.3)
+    ax.legend()
+    return figure
+
+
+def bars(values: Mapping[str, float], ylabel: str, errors: Mapping[str, float] | None = None) -> Figure:
+    figure, ax = axes(max(4.0, 0.9 * len(values) + 1))
+    names = list(values)
+    drawn = ax.bar(names, list(values.values()), color=[COLOURS[i % len(COLOURS)] for i in range(len(names))])
+    if errors:
+        spread = [errors.get(name, 0) for name in names]
+        ax.errorbar(names, list(values.values()), spread, fmt="none", color="black", capsize=3)
+    ax.bar_label(drawn, fmt="%.1f", padding=2)
+    ax.set_ylabel(ylabel)
+    ax.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def heatmap(matrix: np.ndarray, names: Sequence[str], label: str, columns: Sequence[str] | None = None) -> Figure:
+    """A matrix with named rows and columns; small ones show their numbers."""
+    columns = names if columns is None else columns
+    size = max(4.5, 0.38 * len(columns) + 2.5)
+    figure, ax = axes(size, max(3.5, 0.38 * len(names) + 1.8))
+    signed = matrix.min() < 0
+    bound = np.abs(matrix).max()
+    limits = {"vmin": -bound, "vmax": bound, "cmap": "RdBu_r"} if signed else {"cmap": "viridis"}
+    image = ax.imshow(matrix, aspect="auto", **limits)
+    ax.set_xticks(range(len(columns)), columns, rotation=45, ha="right", rotation_mode="anchor")
+    ax.set_yticks(range(len(names)), names)
+    if matrix.size <= 400:
+        middle = (image.norm.vmin + image.norm.vmax) / 2
+        for (i, j), value in np.ndenumerate(matrix):
+            dark = abs(value) > 0.6 * bound if signed else value < middle
+            ax.text(j, i, f"{value:.2g}", ha="center", va="center", fontsize=7, color="white" if dark else "black")
+    figure.colorbar(image, label=label, shrink=0.8)
+    return figure

@@ -1,0 +1,144 @@
+"""Maps of vectors: to the plane and drawn, trees, groups of names by colour.
+
+A attributes, D attribute dim.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atd.attributes import correlations
+from atd.errors import AtdError
+from tasks.engine.canvas import COLOURS, MARKERS, axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+COLOURED = 8  # groups with a colour of their own; the rest share one
+
+
+def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] | None = None) -> Figure:
+    """Named points in the plane; no label covers another. The picture grows with their number."""
+    grow = max(1.0, (len(names) / 60) ** 0.5)
+    figure, ax = axes(8.0 * grow, 6.0 * grow)
+    groups = [""] * len(names) if groups is None else list(groups)
+    for i, group in enumerate(dict.fromkeys(groups)):
+        chosen = np.array([g == group for g in groups])
+        colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
+        ax.scatter(*points[chosen].T, color=colour, marker=marker, s=36, label=group or None)
+    if any(groups):
+        ax.legend()
+    ax.margins(0.12 if grow > 1 else 0.18)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    label_points(ax, points, names)
+    return figure
+
+
+def label_points(ax: Axes, points: np.ndarray, names: Sequence[str], size: float = 8.5) -> None:
+    """Write each name at the nearest free place around its point; a line joins the two when they are far apart.
+
+    Places are tried on growing rings, so one is always found; distances are in points (1/72 inch).
+    """
+    from matplotlib.textpath import TextPath
+
+    ax.figure.canvas.draw()
+    ax.figure.set_layout_engine("none")  # or the labels would move the axes they were placed in
+    anchor = ax.transData.transform(points) * 72 / ax.figure.dpi
+    frame = np.asarray(ax.get_window_extent()) * 72 / ax.figure.dpi
+    extents = [TextPath((0, 0), name or " ", size=size).get_extents() for name in names]
+    half = np.array([(e.width / 2 + 2, size / 2 + 2) for e in extents])
+    angle = np.pi * np.array([0, 1, 0.5, 1.5, 0.25, 0.75, 1.25, 1.75, *np.arange(0.125, 2, 0.25)])
+    compass = np.stack([np.cos(angle), np.sin(angle)], 1)
+    rings = np.concatenate([[5, 9, 14, 20], np.arange(28, 1500, 9)])
+    taken, reach = anchor.copy(), np.full_like(anchor, 3.5)  # centres and half sizes of dots, then of labels
+    for name, point, at, own in zip(names, points, anchor, half, strict=True):
+        centre = at + (compass * (rings[:, None, None] + own)).reshape(-1, 2)
+        inside = ((centre - own >= frame[0]) & (centre + own <= frame[1])).all(1)
+        gap = np.abs(centre[:, None] - taken) - (reach + own)
+        free = (gap >= 0).any(-1).all(-1)
+        best = centre[np.argmax(2 * free + (free & inside))]
+        taken, reach = np.vstack([taken, best]), np.vstack([reach, own])
+        away = best - at
+        far = (np.abs(away) > own + 12).any()
+        line = {"arrowstyle": "-", "color": "#9aa4b2", "lw": 0.5, "shrinkA": 0, "shrinkB": 2} if far else None
+        ax.annotate(
+            name, point, away, textcoords="offset points", ha="center", va="center", fontsize=size, arrowprops=line
+        )
+
+
+def plane(vectors: np.ndarray) -> np.ndarray:
+    """Vectors to the plane by classical scaling (PCA) of their unit-norm versions: exact and repeatable."""
+    unit = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)
+    centred = unit - unit.mean(0)
+    U, S, _ = np.linalg.svd(centred, full_matrices=False)
+    points = np.zeros((len(vectors), 2))
+    k = min(2, len(S))
+    points[:, :k] = U[:, :k] * S[:k]
+    return points * np.sign(points[np.abs(points).argmax(0), [0, 1]] + 1e-300)  # signs of an SVD are arbitrary
+
+
+def project(x_AD: np.ndarray, method: str, perplexity: float, seed: int) -> np.ndarray:
+    """Vectors of unit norm to the plane (A×2), so that distances follow cosines. Started at PCA: repeatable."""
+    if method == "pca":
+        return plane(x_AD)
+    unit = x_AD / np.maximum(np.linalg.norm(x_AD, axis=1, keepdims=True), 1e-12)
+    if method == "mds":
+        from sklearn.manifold import MDS
+
+        return MDS(n_components=2, n_init=1, init="classical_mds", random_state=seed).fit_transform(unit)
+    from sklearn.manifold import TSNE
+
+    perplexity = min(perplexity, max(1.0, (len(x_AD) - 1) / 3))
+    start = plane(x_AD)
+    start = 1e-4 * start / max(start.std(), 1e-12)
+    return TSNE(perplexity=perplexity, init=start, random_state=seed, method="exact").fit_transform(unit)
+
+
+def neighbours_kept(x_AD: np.ndarray, points: np.ndarray, k: int = 5) -> float:
+    """Per cent of the k nearest attributes (by cosine) that are among the k nearest on the map."""
+    k = min(k, len(x_AD) - 1)
+    unit = x_AD / np.maximum(np.linalg.norm(x_AD, axis=1, keepdims=True), 1e-12)
+    far = [((v[:, None] - v[None]) ** 2).sum(-1) + 1e9 * np.eye(len(v)) for v in (unit, points)]
+    near = [np.argsort(d, axis=1)[:, :k] for d in far]
+    return float(100 * np.mean([len(set(a) & set(b)) / k for a, b in zip(*near, strict=True)]))
+
+
+def groups_of(names: Sequence[str], pattern: str) -> list[str]:
+    """The part of each name that gives its colour; rare ones share "other"."""
+    try:
+        found = [re.search(pattern, name) for name in names]
+    except re.error as error:
+        raise AtdError(f"task.colour={pattern}: not a regular expression ({error})") from None
+    parts = [m.group(0) if m else "other" for m in found]
+    usual = [part for part, n in Counter(parts).most_common(COLOURED - 1) if n > 1]
+    return [part if part in usual else "other" for part in parts]
+
+
+def dendrogram(x_AD: np.ndarray, names: Sequence[str]) -> tuple[list[int], Figure]:
+    """Average-linkage tree on 1 − correlation: the order of its leaves, and the picture."""
+    from scipy.cluster.hierarchy import dendrogram as draw
+    from scipy.cluster.hierarchy import linkage
+    from scipy.spatial.distance import squareform
+
+    distance = np.clip(1 - correlations(x_AD), 0, 2)
+    np.fill_diagonal(distance, 0)
+    figure, ax = axes(7.0, max(3.0, 0.22 * len(names) + 0.8))
+    tree = draw(
+        linkage(squareform(distance, checks=False), "average", optimal_ordering=len(names) <= 500),
+        labels=list(names),
+        orientation="right",
+        ax=ax,
+        color_threshold=0,
+        above_threshold_color="#0072b2",
+        leaf_font_size=8,
+    )
+    ax.set_xlabel("1 − correlation")
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    return tree["leaves"][::-1], figure

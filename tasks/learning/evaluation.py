@@ -1,0 +1,37 @@
+"""Measures that tasks share: exact perplexities on held-out text, and how alike attribute vectors are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from atd.ngram import Trigram
+from tasks.learning.language_model import LanguageModel, Perplexity
+
+if TYPE_CHECKING:
+    from datamodules.corpus import Corpus
+
+
+def held_out(data: Corpus) -> dict:
+    return {"val": data.val_dataloader(), "test": data.test_dataloader()}
+
+
+@torch.inference_mode()
+def perplexity(module: LanguageModel, loader) -> float:
+    metric = Perplexity()
+    module.eval()
+    for batch in loader:
+        metric.update(module.nll(batch))
+    return float(metric.compute())
+
+
+def trigram_perplexities(data: Corpus) -> dict[str, float]:
+    """The count baseline on the same words, its one setting tuned on the validation part."""
+    parts = {}
+    for split, loader in {"train": data.train_dataloader(), **held_out(data)}.items():
+        batches = [(context[:, -2:].numpy(), target.numpy()) for context, target, *_ in loader]
+        parts[split] = tuple(np.concatenate(column) for column in zip(*batches, strict=True))
+    model = Trigram(len(data.vocabulary)).fit(*parts["train"]).tune(*parts["val"])
+    return {split: model.perplexity(*parts[split]) for split in ("val", "test")}

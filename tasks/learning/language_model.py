@@ -1,0 +1,203 @@
+"""The LightningModule for next-word models: train on a sampled or exact softmax, validate on the exact one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING
+
+import lightning
+import torch
+from torchmetrics import Metric
+
+from atd.lm import NextWordModel
+from atd.noise import Noise
+from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, parameter_groups
+from atd.vocabulary import Vocabulary
+from tasks.engine.seeding import seed_step
+from tasks.learning.models import build, start
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+    from datamodules.corpus import Corpus
+
+OPTIMISERS = ("adam", "sgd", "adagrad")
+
+
+@dataclass(frozen=True)
+class Optim:
+    """conf/optim as a type: what the optimiser, its schedule and the training loss need."""
+
+    name: str
+    lr: float
+    lr_decay: float = 1.0
+    lr_attributes: float = 1.0  # step size of the attribute table, relative to lr
+    decay_words: float = 0.0
+    decay_contexts: float = 0.0
+    samples: int = 0  # noise words; 0 = exact softmax
+    p_i: float = 0.5
+    p_f: float = 0.9
+    T: int = 20
+    fall: int | None = None  # steps over which lr falls linearly to 0, instead of lr_decay per epoch
+
+
+class Perplexity(Metric):
+    """exp of the mean exact negative log-likelihood, summed over batches and processes.
+
+    torchmetrics' own needs all B×V logits at once, which the chunked softmax exists to avoid.
+    """
+
+    full_state_update = False
+    higher_is_better = False
+    nll: torch.Tensor
+    words: torch.Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.add_state("nll", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
+        self.add_state("words", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
+
+    def update(self, nll_B: torch.Tensor) -> None:
+        self.nll += nll_B.detach().double().sum()
+        self.words += nll_B.numel()
+
+    def compute(self) -> torch.Tensor:
+        return (self.nll / self.words).exp()
+
+
+class LanguageModel(lightning.LightningModule):
+    """A next-word model, its vocabulary (one per language when unshared) and the names of its attributes."""
+
+    def __init__(
+        self,
+        model: NextWordModel,
+        vocabularies: Sequence[Vocabulary],
+        attributes: Sequence[str],
+        optim: Optim,
+        config: dict,
+        seed: int = 0,
+        tokeniser: dict | None = None,
+    ):
+        super().__init__()
+        self.model = model
+        self.vocabularies = list(vocabularies)
+        self.attribute_names = list(attributes)
+        self.optim = optim
+        self.config = config  # conf/model as plain values: a checkpoint rebuilds the model from it
+        self.seed = seed
+        self.tokeniser = tokeniser  # settings of the corpus's tokeniser, for texts that come later
+        self.noise = torch.nn.ModuleList(Noise(v.counts) for v in vocabularies)
+        self.perplexity = Perplexity()
+
+    def setup(self, stage: str) -> None:
+        """A table longer than the batch is kept from DDP and FSDP: processes exchange only the rows in use."""
+        table, W = getattr(self.model, "attributes", None), self.trainer.world_size
+        size = getattr(self.trainer.datamodule, "batch_size", None)
+        self._ddp_params_and_buffers_to_ignore: list[str] = []
+        if W > 1 and size and table is not None and table.L.requires_grad and (table.sparse or len(table.L) > size):
+            table.share_rows(-(-size // W))
+            self._ddp_params_and_buffers_to_ignore.append("model.attributes.L")
+
+    def teardown(self, stage: str) -> None:
+        if (table := getattr(self.model, "attributes", None)) is not None:
+            table.share_rows(None)
+
+    def configure_model(self) -> None:
+        """Shard the model when the trainer says so; called on every process before the optimiser is made."""
+        if self.device_mesh is not None:
+            from torch.distributed.fsdp import fully_shard, register_fsdp_forward_method
+
+            table = getattr(self.model, "attributes", None)
+            apart = {table.L} if table is not None and table.most else set()
+            fully_shard(self.model, mesh=self.device_mesh["data_parallel"], ignored_params=apart)
+            for name in ("nll", "sampled_nll"):
+                register_fsdp_forward_method(self.model, name)
+
+    def draws(self, batch_idx: int) -> torch.Generator:
+        """Noise words and dropout are a function of seed and step alone: a resumed run draws the same ones.
+
+        Processes draw the noise words that one would, each those of its part of the batch, and their own dropout.
+        """
+        accumulate = self.trainer.accumulate_grad_batches
+        step = self.global_step * accumulate + batch_idx % accumulate
+        seed = (self.seed * 1_000_003 + step) * 1024
+        seed_step(seed + self.global_rank, self.device)
+        return torch.Generator().manual_seed(seed)
+
+    def training_step(self, batch, batch_idx: int) -> torch.Tensor:
+        context, target, attribute, *rest = batch
+        language = int(rest[0]) if rest else 0
+        draws, loader = self.draws(batch_idx), self.trainer.train_dataloader
+        if self.optim.samples:
+            self.noise[language].place = getattr(loader, "place", None)
+            loss = self.model.sampled_nll(
+                context,
+                target,
+                self.noise[language],
+                self.optim.samples,
+                draws,
+                attribute,
+                language,
+            )
+        else:
+            loss = self.model.nll(context, target, attribute, language)
+        loss = loss * getattr(loader, "weight", 1.0)
+        if self.global_step % self.trainer.log_every_n_steps == 0:
+            self.log("train/loss", loss, sync_dist=True)
+        return loss
+
+    def validation_step(self, batch, batch_idx: int) -> None:
+        self.perplexity.update(self.nll(batch))
+        self.log("val/perplexity", self.perplexity, on_epoch=True, on_step=False)
+
+    def nll(self, batch) -> torch.Tensor:
+        """Exact negative log-likelihood of every word of a batch."""
+        context, target, attribute, *rest = batch
+        language = int(rest[0]) if rest else 0
+        with torch.autocast(self.device.type, enabled=False):
+            return self.model.nll(context, target, attribute, language, reduction="none")
+
+    def configure_optimizers(self):
+        o = self.optim
+        groups = parameter_groups(self.model, o.decay_words, o.decay_contexts, o.lr * o.lr_attributes)
+        if o.name == "sgd":
+            optimiser: torch.optim.Optimizer = PaperSGD(groups, lr=o.lr, momentum=o.p_i)
+            schedule: torch.optim.lr_scheduler.LRScheduler = PaperSchedule(
+                optimiser, o.lr_decay, o.p_i, o.p_f, o.T
+            )
+            return [optimiser], [schedule]
+        if o.name == "adagrad":
+            optimiser = RowAdaGrad(groups, lr=o.lr)
+        else:
+            optimiser = torch.optim.Adam(groups, lr=o.lr, fused=True)
+        if o.fall:
+            linear = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, o.fall)
+            return [optimiser], [{"scheduler": linear, "interval": "step"}]
+        schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, o.lr_decay)
+        return [optimiser], [schedule]
+
+    def on_save_checkpoint(self, checkpoint: dict) -> None:
+        """All a later user needs to rebuild the model from this one file, as plain values."""
+        checkpoint["atd"] = {
+            "format": 1,
+            "model": self.config,
+            "vocabularies": [v.state() for v in self.vocabularies],
+            "attributes": self.attribute_names,
+            "tokeniser": self.tokeniser,
+            "optim": asdict(self.optim),
+        }
+
+
+def language_model(config: dict, data: Corpus, cfg: DictConfig) -> LanguageModel:
+    """A model of conf/model started for this corpus, ready to fit."""
+    torch.manual_seed(cfg.seed)
+    model = build(config, [len(data.vocabulary)], len(data.attributes))
+    start(model, config, [data.vocabulary])
+    optim, tokeniser = Optim(**cfg.optim), asdict(data.tokeniser)
+    return LanguageModel(model, [data.vocabulary], data.attributes, optim, config, cfg.seed, tokeniser)
+
+
+def lbl_of(cfg: DictConfig) -> dict:
+    """The log-bilinear model of the same size."""
+    return {"name": "lbl", "K": cfg.model.K, "context": cfg.model.context, "vectors": cfg.model.get("vectors")}

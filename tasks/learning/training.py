@@ -1,0 +1,168 @@
+"""One function that fits any LightningModule of ours: trainer, checkpoints, early stopping, resume."""
+
+from __future__ import annotations
+
+import copy
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import lightning
+import torch
+from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
+
+from atd.errors import AtdError
+from tasks.engine import processes
+from tasks.engine.files import write_atomically
+from tasks.engine.preemption import Preemption
+from tasks.engine.quiet import quieten
+from tasks.engine.sweep.pruning import pruning
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+
+class History(Callback):
+    """The learning curve, kept in the checkpoint so that a resumed run draws the whole of it."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.epochs: list[dict[str, float]] = []
+        self.since = time.monotonic()
+
+    def on_train_epoch_start(self, trainer, module) -> None:
+        self.since = time.monotonic()
+
+    def on_train_epoch_end(self, trainer, module) -> None:
+        metrics = {k: float(v) for k, v in trainer.callback_metrics.items()}
+        self.epochs.append({"epoch": trainer.current_epoch, **metrics})
+        if trainer.is_global_zero:
+            shown = "  ".join(f"{k} {v:.4g}" for k, v in sorted(metrics.items()))
+            print(f"{self.name} epoch {trainer.current_epoch}: {shown}  ({time.monotonic() - self.since:.1f} s)")
+
+    def state_dict(self) -> dict[str, Any]:
+        return {"epochs": self.epochs}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self.epochs = state["epochs"]
+
+
+def fit(
+    module: lightning.LightningModule,
+    data: lightning.LightningDataModule,
+    cfg: DictConfig,
+    out: Path,
+    name: str,
+    monitor: str = "val/perplexity",
+    mode: str = "min",
+    callbacks: tuple[Callback, ...] = (),
+) -> list[dict[str, float]]:
+    """Fit and leave the best weights in `module`; returns the learning curve, one dict per epoch.
+
+    Checkpoints go to out/checkpoints/<name>. When the run is a resumed one, training continues from the last
+    of them; a model whose training had ended is only loaded.
+    """
+    folder = out / "checkpoints" / name
+    finished = folder / "finished.json"
+    if cfg.resume and finished.exists():
+        load_weights(module, folder / "best.ckpt")
+        return json.loads(finished.read_text())
+    data.trainer = None  # the one before, if any: not for other processes
+    trained = copy.deepcopy(module) if cfg.trainer.strategy == "fsdp" else module  # FSDP leaves pieces of the weights
+    curve = processes.together(train, trained, data, cfg, folder, name, monitor, mode, callbacks)
+    data.trainer = None  # from here on the loaders serve this process alone
+    write_atomically(finished, json.dumps(curve, indent=1))
+    load_weights(module, folder / "best.ckpt")
+    return curve
+
+
+def train(
+    module: lightning.LightningModule,
+    data: lightning.LightningDataModule,
+    cfg: DictConfig,
+    folder: Path,
+    name: str,
+    monitor: str,
+    mode: str,
+    callbacks: tuple[Callback, ...],
+) -> list[dict[str, float]]:
+    """Train on this process, alone or as one of several; checkpoints go to `folder`."""
+    if cfg.trainer.threads:
+        torch.set_num_threads(cfg.trainer.threads)
+    history = History(name)
+    best = ModelCheckpoint(
+        folder, filename="best", monitor=monitor, mode=mode, enable_version_counter=False, save_on_train_epoch_end=False
+    )
+    steps = cfg.trainer.checkpoint_every
+    last = ModelCheckpoint(folder, filename="last", every_n_train_steps=steps, enable_version_counter=False)
+    stopping = EarlyStopping(monitor, mode=mode, patience=cfg.trainer.patience)
+    bar = [RichProgressBar()] if sys.stderr.isatty() else []
+    out = folder.parent.parent
+    interrupts = [*pruning(cfg, out, name, monitor), Preemption(folder)]
+    trainer = build_trainer(cfg, out, name, [history, stopping, best, last, *bar, *interrupts, *callbacks])
+    resumable = folder / "last.ckpt"
+    trainer.fit(
+        module, data, ckpt_path=resumable if cfg.resume and resumable.exists() else None, weights_only=True
+    )
+    return history.epochs
+
+
+def build_trainer(cfg: DictConfig, out: Path, name: str, callbacks: list[Callback]) -> lightning.Trainer:
+    quieten()
+    t, n = cfg.trainer, processes.world_size()
+    return lightning.Trainer(
+        accelerator=t.accelerator,
+        devices=n // t.num_nodes,
+        num_nodes=t.num_nodes,
+        strategy=build_strategy(t.strategy, n),
+        precision=t.precision,
+        max_epochs=t.max_epochs,
+        accumulate_grad_batches=t.accumulate,
+        callbacks=callbacks,
+        logger=build_logger(cfg, out, name),
+        default_root_dir=out,
+        enable_progress_bar=any(isinstance(c, RichProgressBar) for c in callbacks),
+        enable_model_summary=False,
+        use_distributed_sampler=False,  # our loaders divide themselves
+        num_sanity_val_steps=0,  # would move the loader and the metric before a resumed epoch
+        log_every_n_steps=20,
+        inference_mode=t.strategy != "fsdp",  # shards cannot be gathered into inference tensors
+    )
+
+
+def build_strategy(name: str, n: int):
+    """conf/trainer's strategy for n processes; with fsdp the module's `configure_model` says what is sharded."""
+    from lightning.pytorch.strategies import DDPStrategy, ModelParallelStrategy
+
+    if n == 1:
+        return "auto"
+    if name == "fsdp":
+        return ModelParallelStrategy(data_parallel_size=n, tensor_parallel_size=1, save_distributed_checkpoint=False)
+    return DDPStrategy(broadcast_buffers=False, gradient_as_bucket_view=True)  # our buffers are constants
+
+
+def build_logger(cfg: DictConfig, out: Path, name: str):
+    """conf/logger: csv, tensorboard, wandb or none."""
+    from lightning.pytorch import loggers
+
+    kind = cfg.logger.name
+    if kind == "csv":
+        return loggers.CSVLogger(out, name="csv", version=name)
+    if kind == "tensorboard":
+        try:
+            return loggers.TensorBoardLogger(out, name="tensorboard", version=name)
+        except ModuleNotFoundError:
+            raise AtdError("logger=tensorboard: needs the package; pip install -e '.[tensorboard]'") from None
+    if kind == "wandb" and processes.rank() > 0:
+        return loggers.logger.DummyLogger()  # the job has one run
+    if kind == "wandb":
+        from tasks.engine.wandb import wandb_logger
+
+        return wandb_logger(out, name)
+    return False
+
+
+def load_weights(module: lightning.LightningModule, path: Path) -> None:
+    module.load_state_dict(torch.load(path, map_location="cpu", weights_only=True)["state_dict"])
