@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
+
+from atd.ragged import Ragged
 
 
 @dataclass
@@ -28,19 +29,20 @@ class Bags:
     starts: Tensor
 
     @classmethod
-    def of(cls, tokens_T: np.ndarray, offsets_B1: np.ndarray, size: int) -> Bags:
-        """From row numbers below `size`, one after another, and the B+1 bounds of the bags."""
+    def of(cls, texts: Ragged, size: int) -> Bags:
+        """A bag for each text; its tokens are row numbers below `size`."""
+        from scipy import sparse
+
         used = np.zeros(size, dtype=bool)
-        used[tokens_T] = True
+        used[texts.tokens] = True
         rows = np.flatnonzero(used)
         place = np.empty(size, dtype=np.int32)
         place[rows] = np.arange(len(rows), dtype=np.int32)
-        index = place[tokens_T]
-        by_bag = sparse.csr_array(
-            (np.ones(len(index), np.bool_), index, offsets_B1), shape=(len(offsets_B1) - 1, len(rows))
-        )
+        index = place[texts.tokens]
+        ones = np.ones(len(index), np.bool_)
+        by_bag = sparse.csr_array((ones, index, texts.offsets), shape=(len(texts), len(rows)))
         by_row = by_bag.tocsc()
-        arrays = (rows, index, offsets_B1, by_row.indices, by_row.indptr)
+        arrays = (rows, index, texts.offsets, by_row.indices, by_row.indptr)
         return cls(*(torch.from_numpy(a.astype(np.int64, copy=False)) for a in arrays))
 
     def to(self, device: torch.device | str) -> Bags:
@@ -58,15 +60,6 @@ def take(table: Tensor, rows_U: Tensor) -> Tensor:
 def bag_sum(values_UF: Tensor, bags: Bags) -> Tensor:
     """The sum of each bag (B×F); `values` are the U rows of `bags.rows`."""
     return _BagSum.apply(values_UF, bags)
-
-
-def gather(tokens: np.ndarray, offsets: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(tokens, offsets) of the chosen bags out of many, by one vectorised look-up."""
-    starts = offsets[chosen]
-    bounds = np.zeros(len(chosen) + 1, dtype=np.int64)
-    np.cumsum(offsets[chosen + 1] - starts, out=bounds[1:])
-    where = np.repeat(starts - bounds[:-1], np.diff(bounds)) + np.arange(bounds[-1])
-    return tokens[where], bounds
 
 
 class _Take(torch.autograd.Function):

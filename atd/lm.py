@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from atd.attributes import AttributeTable
-from atd.noise import Noise
+from atd.noise import NoiseDraw
 from atd.softmax import exact_nll, sampled_nll
 from atd.tensor import FactoredTensor
 
@@ -56,16 +56,14 @@ class NextWordModel(nn.Module):
         self,
         context_BN: Tensor,
         target_B: Tensor,
-        noise: Noise,
-        samples: int,
-        generator: torch.Generator,
+        draw: NoiseDraw,
         attribute: Tensor | None = None,
         language: int = 0,
     ) -> Tensor:
-        """A cheap estimate for training: the softmax over the target and `samples` shared noise words."""
+        """A cheap estimate for training: the softmax over the target and the noise words of this step."""
         W, b = self.output(language)
         h_BH = self.hidden(context_BN, attribute, language)
-        return sampled_nll(h_BH, W, b, target_B, noise, samples, generator)
+        return sampled_nll(h_BH, W, b, target_B, draw)
 
     def start_bias(self, counts_V: Tensor) -> None:
         """Start b at the unigram log-probabilities, so that training need not learn word frequency."""

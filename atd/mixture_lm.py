@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from atd.lm import MultiplicativeLM
-from atd.noise import Noise
+from atd.noise import NoiseDraw
 from atd.softmax import exact_nll, sampled_nll
 
 
@@ -76,15 +76,13 @@ class MixtureLM(MultiplicativeLM):
         self,
         context_BN: Tensor,
         target_B: Tensor,
-        noise: Noise,
-        samples: int,
-        generator: torch.Generator,
+        draw: NoiseDraw,
         attribute: Tensor | None = None,
         language: int = 0,
     ) -> Tensor:
         if attribute is None or attribute.is_floating_point():
-            return super().sampled_nll(context_BN, target_B, noise, samples, generator, attribute, language)
+            return super().sampled_nll(context_BN, target_B, draw, attribute, language)
         target = target_B.repeat_interleave(self.components)
         f = self.gated(context_BN, attribute)
-        losses = sampled_nll(f, *self.output(), target, noise, samples, generator, reduction="none")
+        losses = sampled_nll(f, *self.output(), target, draw, reduction="none")
         return self.mixed(losses.view(-1, self.components), attribute, "mean")

@@ -135,4 +135,3 @@ def _cosines(model: NextWordModel, query: int | Sequence[int], x_D: Tensor, excl
 
 def _ids(query: int | Sequence[int] | Tensor) -> list[int]:
     return torch.as_tensor(query).reshape(-1).tolist()
-

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from typing import Any, Self
+
+import numpy as np
 
 from atd.errors import AtdError
 
@@ -45,3 +48,14 @@ class Position(ABC):
                 )
         self.epoch, self.position = state["epoch"], state["position"]
         self._start = self.position
+
+
+def interleave(counts: Sequence[int]) -> np.ndarray:
+    """The order of the batches of several groups, mixed evenly: rows (group, batch of that group).
+
+    Batch k of a group with m batches is due at (k + ½) / m.
+    """
+    group = np.repeat(np.arange(len(counts)), counts)
+    batch = np.concatenate([np.arange(m) for m in counts])
+    due = np.concatenate([(np.arange(m) + 0.5) / max(m, 1) for m in counts])
+    return np.stack([group, batch], axis=1)[np.argsort(due, kind="stable")]

@@ -15,8 +15,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from atd.attributes import AttributeTable
-from atd.bags import Bags, bag_sum, gather, take
+from atd.bags import Bags, bag_sum, take
 from atd.errors import AtdError
+from atd.ragged import Ragged
 from atd.spelling import Spelling
 
 SHARING = ("shared", "separate")
@@ -95,14 +96,11 @@ class RankingModel(nn.Module):
         return self.project(source_BF, languages[0]), self.project(target_BF, languages[1])
 
     @torch.no_grad()
-    def sentences(
-        self, tokens: np.ndarray, offsets: np.ndarray, language: int, weight_V: Tensor | None = None
-    ) -> Tensor:
+    def sentences(self, texts: Ragged, language: int, weight_V: Tensor | None = None) -> Tensor:
         """v of many sentences given as local word numbers (n×K); `weight_V` weighs the words, say by idf."""
         parts = []
-        for chosen in np.array_split(np.arange(len(offsets) - 1), -(-(len(offsets) - 1) // 4096) or 1):
-            local, bounds = gather(tokens, offsets, chosen)
-            bags = Bags.of(local.astype(np.int64), bounds, int(np.diff(self.bounds)[language]))
+        for chosen in np.array_split(np.arange(len(texts)), -(-len(texts) // 4096) or 1):
+            bags = Bags.of(texts.take(chosen), int(np.diff(self.bounds)[language]))
             rows_UF = self.rows(bags.rows.to(self.W_fv.device) + int(self.bounds[language]))
             if weight_V is not None:
                 rows_UF = rows_UF * weight_V[bags.rows].to(rows_UF)[:, None]

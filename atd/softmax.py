@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from atd.noise import Noise
+from atd.noise import NoiseDraw
 
 LOGITS = 5 * 2**20  # alive at once: 20 MB stay in cache and are not given back to the system between steps
 BLOCK = 1024  # rows, and words, whose logits exist at once where only losses are wanted
@@ -40,9 +40,7 @@ def sampled_nll(
     W_VH: Tensor,
     b_V: Tensor,
     target_B: Tensor,
-    noise: Noise,
-    samples: int,
-    generator: torch.Generator,
+    draw: NoiseDraw,
     reduction: str = "mean",
 ) -> Tensor:
     """Cross-entropy over the target and S noise words, each logit corrected by the log of what the word stands for.
@@ -50,12 +48,13 @@ def sampled_nll(
     Without the correction frequent words, drawn often, would be pushed down; with it the estimate tends to
     the exact softmax as S grows. A noise word equal to the target is left out: it would be counted twice.
     """
-    ids_GS, correction_GS, added = noise.candidates(samples, len(h_BH), generator, b_V.device)
+    noise = draw.candidates(len(h_BH), b_V.device)
+    ids_GS, added = noise.ids_GS, noise.filling
     target_B = functional.pad(target_B, added)
     column_B = columns(ids_GS, target_B.view(len(ids_GS), -1)).flatten()
     W, b = _rows(torch.cat([ids_GS.flatten(), target_B]), W_VH, b_V)
     (W, own_BH), (b, own_B) = (t.split([ids_GS.numel(), len(target_B)]) for t in (W, b))
-    W_GSH, b_GS = W.unflatten(0, ids_GS.shape), b.view_as(ids_GS) + correction_GS
+    W_GSH, b_GS = W.unflatten(0, ids_GS.shape), b.view_as(ids_GS) + noise.log_weight_GS
     return _nll(h_BH, W_GSH, b_GS, own_BH, own_B, column_B, reduction, added)
 
 

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from atd.bags import Bags, gather
+from atd.bags import Bags
+from atd.ragged import Ragged, offsets_of
 from atd.vocabulary import SPECIALS
 
 
 class Spelling:
-    """The n-grams of every word, in order of the words: `ids[offsets[w]:offsets[w+1]]`, each below `buckets`.
+    """The n-grams of every word, `ngrams[w]`, as numbers below `buckets`.
 
     `salts` (one per word) keep words of different salt apart: no bucket is shared on purpose across languages.
     """
@@ -26,12 +27,12 @@ class Spelling:
             hashed(word, lengths, buckets, salt)
             for word, salt in zip(words, iter(lambda: "", None) if salts is None else salts, strict=False)
         ]
-        self.offsets = np.concatenate([[0], np.cumsum([len(g) for g in found])]).astype(np.int64)
-        self.ids = np.array([g for grams in found for g in grams], dtype=np.int64)
+        flat = np.array([g for grams in found for g in grams], dtype=np.int64)
+        self.ngrams = Ragged(flat, offsets_of([len(grams) for grams in found]))
 
     def bags(self, words_U: np.ndarray) -> Bags:
         """The n-grams of some words, one bag each."""
-        return Bags.of(*gather(self.ids, self.offsets, words_U), self.buckets)
+        return Bags.of(self.ngrams.take(words_U), self.buckets)
 
 
 def ngrams(word: str, lengths: Sequence[int]) -> list[str]:

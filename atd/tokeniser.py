@@ -1,58 +1,61 @@
 """Text to tokens, fast because no rule is applied to the same piece of text twice.
 
-Rules of tokenisation look no further than white space. So the text is split at white space and dictionary-encoded by
-Arrow, in threads; a rule is asked once for every *distinct* piece ("don't," → do n't ,); and the parts are put in place
-of the pieces by array indexing. Three million words of Europarl hold 76,000 distinct pieces. Case folding and numbers
-come last, on the distinct tokens alone, so that a tagger can see the text as it was written.
+Rules of tokenisation look no further than white space. So the text is split at white space, and a rule is asked once
+for every *distinct* piece ("don't," → do n't ,); its parts are put in place of the pieces by array indexing. Three
+million words of Europarl hold 76,000 distinct pieces. Columns of Arrow are split and numbered in threads
+(`atd.arrow_text`). Case folding and numbers come last, on the distinct tokens alone, so that a tagger can see the text
+as it was written.
 """
 
 from __future__ import annotations
 
-import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from atd.errors import AtdError
+from atd.ragged import Ragged, offsets_of
 from atd.vocabulary import NUM
-from datamodules.sentences import ABBREVIATIONS
 
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    Texts = Sequence[str | None] | pa.Array | pa.ChunkedArray
+
+ABBREVIATIONS = {  # regular expressions: a full stop after these belongs to them and ends no sentence
+    "en": "mr|mrs|messrs|ms|dr|st|rev|hon|esq|prof|capt|col|gen|lieut|lt|sgt|jr|sr|vol|vols|etc|viz|vs",
+    "de": "hr|fr|dr|prof|nr|bzw|usw|vgl|ca|abs|str|st",
+    "fr": "m|mm|mme|mlle|dr|pr|etc|cf|st|ste",
+}
 KINDS = ("fast", "spacy", "whitespace")
 ELIDING = ("ca", "fr", "it", "oc")  # l'homme → l' homme
-SLICE = 1 << 22  # bytes of text one thread encodes at a time
+_SPACE = re.compile(r"\s+", re.ASCII)
 
 
 @dataclass
-class Tokens:
-    """Tokenised documents: `index` (n_tokens,) int32 into `types`, the distinct tokens; `offsets` (n_docs+1,) int64."""
+class Tokens(Ragged):
+    """Tokenised documents: `tokens` are numbers (int32) of `types`, the distinct tokens."""
 
-    index: np.ndarray
-    offsets: np.ndarray
     types: list[str]
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
 
     def counts(self, documents: np.ndarray | None = None) -> dict[str, int]:
         """How often every type occurs, in all documents or those of a mask."""
-        index = self.index if documents is None else self.index[np.repeat(documents, np.diff(self.offsets))]
-        return dict(zip(self.types, np.bincount(index, minlength=len(self.types)).tolist()))
+        tokens = self.tokens if documents is None else self.tokens[np.repeat(documents, self.lengths)]
+        return dict(zip(self.types, np.bincount(tokens, minlength=len(self.types)).tolist()))
 
     def document(self, d: int) -> list[str]:
-        return [self.types[i] for i in self.index[self.offsets[d] : self.offsets[d + 1]]]
+        return [self.types[i] for i in self[d]]
 
     def renamed(self, names: Iterable[str]) -> Tokens:
         """The same tokens under other names, one per type; types of one name become one."""
         table: dict[str, int] = {}
         place = np.array([table.setdefault(name, len(table)) for name in names], dtype=np.int32)
-        return Tokens(place[self.index] if len(place) else self.index, self.offsets, list(table))
+        return Tokens(place[self.tokens] if len(place) else self.tokens, self.offsets, list(table))
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class Tokeniser:
 
         return asdict(self) | {"spacy": version("spacy")}
 
-    def __call__(self, texts: pa.Array | pa.ChunkedArray) -> Tokens:
+    def __call__(self, texts: Texts) -> Tokens:
         """Tokens as written, before folding; a missing text has none."""
         return _replace_pieces(_pieces(texts), self.rule())
 
@@ -98,13 +101,13 @@ class Tokeniser:
         token = token.translate(_PLAIN)
         return token.lower() if self.lowercase else token
 
-    def folded(self, texts: pa.Array | pa.ChunkedArray) -> Tokens:
+    def folded(self, texts: Texts) -> Tokens:
         tokens = self(texts)
         return tokens.renamed(map(self.fold, tokens.types))
 
     def words(self, text: str) -> list[str]:
         """The folded tokens of one text, say what a user typed."""
-        return self.folded(pa.array([text])).document(0)
+        return self.folded([text]).document(0)
 
     def rule(self) -> Callable[[str], list[str]]:
         """A function from a piece of text without white space to its tokens."""
@@ -165,36 +168,22 @@ _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _PLAIN = str.maketrans("’‘“”", "''\"\"")
 
 
-def _pieces(texts: pa.Array | pa.ChunkedArray) -> Tokens:
+def _pieces(texts: Texts) -> Tokens:
     """White-space separated pieces of every text; an empty piece stands at either end that is white space."""
-    column = texts if isinstance(texts, pa.ChunkedArray) else pa.chunked_array([texts])
-    rows = max(1, len(column) * SLICE // max(column.nbytes, 1))
-    slices = [column.slice(i, rows).combine_chunks() for i in range(0, len(column), rows)]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:  # Arrow works outside the interpreter lock
-        parts = list(pool.map(_slice_pieces, slices))
-    if not parts:
-        return Tokens(np.zeros(0, np.int32), np.zeros(1, np.int64), [])
-    whole = pa.chunked_array([flat for flat, _ in parts]).unify_dictionaries()
-    index = [chunk.indices.to_numpy() for chunk in whole.chunks]
-    lengths = np.concatenate([lengths for _, lengths in parts])
-    types = whole.chunk(0).dictionary.to_pylist()
-    return Tokens(np.concatenate(index), np.concatenate([[0], np.cumsum(lengths)]), types)
+    if not isinstance(texts, Sequence):
+        from atd.arrow_text import pieces
 
-
-def _slice_pieces(texts: pa.Array) -> tuple[pa.DictionaryArray, np.ndarray]:
-    lists = pc.ascii_split_whitespace(pc.fill_null(texts, ""))
-    return lists.flatten().dictionary_encode(), pc.list_value_length(lists).to_numpy()
+        return pieces(texts)
+    split = [_SPACE.split(text or "") for text in texts]
+    table: dict[str, int] = {}
+    flat = [table.setdefault(piece, len(table)) for part in split for piece in part]
+    return Tokens(np.array(flat, dtype=np.int32), offsets_of([len(part) for part in split]), list(table))
 
 
 def _replace_pieces(pieces: Tokens, rule: Callable[[str], list[str]]) -> Tokens:
     """Every piece replaced by the tokens that `rule` makes of its type."""
     table: dict[str, int] = {}
     parts = [[table.setdefault(token, len(table)) for token in rule(piece)] for piece in pieces.types]
-    count = np.array([len(p) for p in parts], dtype=np.int64)
-    flat = np.array([i for p in parts for i in p], dtype=np.int32)
-    first = np.cumsum(count) - count
-    n = count[pieces.index]
-    ends = np.cumsum(n)
-    where = np.arange(ends[-1] if len(ends) else 0) + np.repeat(first[pieces.index] - ends + n, n)
-    offsets = np.concatenate([[0], ends])[pieces.offsets].astype(np.int64)
-    return Tokens(flat[where], offsets, list(table))
+    flat = np.array([i for part in parts for i in part], dtype=np.int32)
+    made = Ragged(flat, offsets_of([len(part) for part in parts])).take(pieces.tokens)
+    return Tokens(made.tokens, made.offsets[pieces.offsets], list(table))

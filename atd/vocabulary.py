@@ -29,9 +29,7 @@ class Vocabulary:
             raise AtdError("a vocabulary holds every word once")
 
     @classmethod
-    def from_counts(
-        cls, counts: Mapping[str, int], min_count: int = 1, max_size: int | None = None
-    ) -> Vocabulary:
+    def from_counts(cls, counts: Mapping[str, int], min_count: int = 1, max_size: int | None = None) -> Vocabulary:
         """The words seen at least `min_count` times, most frequent first, at most `max_size` with specials."""
         kept = [(w, int(c)) for w, c in counts.items() if c >= min_count and w not in SPECIALS]
         kept.sort(key=lambda item: (-item[1], item[0]))

@@ -7,8 +7,6 @@ on (seed, epoch) alone. Nothing depends on the number of processes:
   differ by at most one, so there is no small last batch.
 - rank r of W takes the r-th of W nearly equal parts of each batch. Every rank thus sees the same number of batches (DDP
   would wait for ever otherwise), at least one example in each, and over all ranks every example comes exactly once.
-- `weight` is what the rank's mean loss over the batch in use counts for, so that the mean over ranks is the mean over
-  the global batch also where the parts differ by one; `place` is where the part begins in that batch, and its size.
 - a checkpoint made on 4 ranks resumes exactly on 1 or 8, since the position is a count of global batches.
 
 Legend: B batch (of this rank), N context, M attributes of one document.
@@ -17,18 +15,41 @@ Legend: B batch (of this rank), N context, M attributes of one document.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
+from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
 from atd.permutation import Permutation
-from atd.position import Position
-from atd.vocabulary import BOS_ID
+from atd.position import Position, interleave
+from atd.ragged import windows
 
-if TYPE_CHECKING:
-    from datamodules.cache import EncodedCorpus
+
+@dataclass
+class WindowBatch:
+    """B words to predict, each with the N words before it.
+
+    `weight` is what the mean loss of this batch counts for: the mean over processes is then the mean over the global
+    batch, also where their parts of it differ by one. `place` is (where this part begins, size of the global batch).
+    """
+
+    context: Tensor  # B×N
+    target: Tensor  # B
+    attribute: Tensor  # B, or B×M
+    language: int = 0  # the group of documents it is from, when vocabularies are unshared
+    weight: float = 1.0
+    place: tuple[int, int] | None = None
+
+    def __len__(self) -> int:
+        return len(self.target)
+
+    def to(self, device: torch.device | str, **options: Any) -> WindowBatch:
+        moved = {name: getattr(self, name).to(device, **options) for name in ("context", "target", "attribute")}
+        return replace(self, **moved)
 
 
 class Examples:
@@ -60,11 +81,11 @@ class Examples:
 
 
 class WindowLoader(Position):
-    """Yields `(context_BN, target_B, attribute_B or attribute_BM)`, int64; positions before a document are `<s>`.
+    """Yields `WindowBatch`es of int64 ids; positions before a document are `<s>`.
 
-    With `groups` (one id per document, say its language) a batch holds documents of one group only and a fourth
-    element names it; the groups' batches are interleaved evenly in proportion to their sizes. With `drop_last` every
-    batch has exactly `batch_size` examples and a different small rest is left out each epoch.
+    With `groups` (one id per document, say its language) a batch holds documents of one group only; the groups' batches
+    are interleaved evenly in proportion to their sizes. With `drop_last` every batch has exactly `batch_size` examples
+    and a different small rest is left out each epoch.
 
     Lightning calls `sampler.set_epoch` after `iter()`, and `load_state_dict` before it; hence the iterator reads epoch
     and position when the first batch is asked for. A loader of known length is never prefetched from, so the number of
@@ -88,7 +109,6 @@ class WindowLoader(Position):
         self.corpus, self.context, self.batch_size = corpus, context, batch_size
         self.seed, self.shuffle, self.drop_last = seed, shuffle, drop_last
         self.rank, self.world_size = rank, world_size
-        self.grouped = groups is not None
         if groups is None:
             self.group_ids, self.parts = [0], [Examples(corpus.offsets)]
         else:
@@ -96,23 +116,23 @@ class WindowLoader(Position):
             self.group_ids = np.unique(groups).tolist()
             self.parts = [Examples(corpus.offsets, np.flatnonzero(groups == g)) for g in self.group_ids]
         self.batches = [p.n // batch_size if drop_last else -(-p.n // batch_size) for p in self.parts]
-        self._schedule = self._interleave()
+        self._schedule = interleave(self.batches)
         self._check_ranks()
         self.epoch = self.position = self._start = 0
-        self.weight, self.place = 1.0, (0, 0)
 
     def __len__(self) -> int:
         return len(self._schedule)
 
-    def __iter__(self) -> Iterator[tuple]:
+    def __iter__(self) -> Iterator[WindowBatch]:
         start, self._start = self._start, 0
         orders = [Permutation(p.n, (self.seed, self.epoch, g)) for g, p in enumerate(self.parts)]
         for position in range(start, len(self)):
             g, k = self._schedule[position]
             self.position = position + 1  # a checkpoint made while this batch is in use counts it as done
             part, size = self._slice(g, k)
-            self.weight, self.place = len(part) * self.world_size / size, (size * self.rank // self.world_size, size)
-            yield self._batch(g, part, orders[g])
+            weight = len(part) * self.world_size / size
+            place = size * self.rank // self.world_size, size
+            yield replace(self._batch(g, part, orders[g]), weight=weight, place=place)
 
     @property
     def examples(self) -> int:
@@ -126,14 +146,6 @@ class WindowLoader(Position):
             "seed": self.seed,
             "shuffle": self.shuffle,
         }
-
-    def _interleave(self) -> np.ndarray:
-        """Rows (group, batch of that group): batch k of a group with m batches is due at (k + ½) / m."""
-        group = np.repeat(np.arange(len(self.parts)), self.batches)
-        batch = np.concatenate([np.arange(m) for m in self.batches])
-        due = np.concatenate([(np.arange(m) + 0.5) / max(m, 1) for m in self.batches])
-        order = np.argsort(due, kind="stable")
-        return np.stack([group, batch], axis=1)[order]
 
     def _check_ranks(self) -> None:
         smallest = min((self._size(g) for g in range(len(self.parts)) if self.batches[g]), default=None)
@@ -157,15 +169,10 @@ class WindowLoader(Position):
         m, r, w = high - low, self.rank, self.world_size
         return np.arange(low + m * r // w, low + m * (r + 1) // w), m
 
-    def _batch(self, g: int, i: np.ndarray, order: Permutation) -> tuple:
+    def _batch(self, g: int, i: np.ndarray, order: Permutation) -> WindowBatch:
         token, start, document = self.parts[g].locate(order(i) if self.shuffle else i)
-        context_BN = np.empty((len(token), self.context), dtype=np.int64)
-        for j in range(self.context):  # a column at a time: twice as fast as one look-up with a B×N index
-            context_BN[:, j] = self.corpus.tokens.take(token + (j - self.context), mode="wrap")
-        near = np.flatnonzero(token - start < self.context)  # the few that reach back beyond their document
-        missing = self.context - (token - start)[near, None]
-        context_BN[near] = np.where(np.arange(self.context) < missing, BOS_ID, context_BN[near])
+        context_BN = windows(self.corpus.tokens, token, start, self.context)
         target_B = self.corpus.tokens.take(token).astype(np.int64)
         attribute = self.corpus.attributes[token if self.corpus.per_token else document].astype(np.int64)
-        batch = tuple(torch.from_numpy(x) for x in (context_BN, target_B, attribute))
-        return (*batch, self.group_ids[g]) if self.grouped else batch
+        arrays = (torch.from_numpy(x) for x in (context_BN, target_B, attribute))
+        return WindowBatch(*arrays, self.group_ids[g])

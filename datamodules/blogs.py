@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
-from datamodules.cache import EncodedCorpus
 from datamodules.corpus import Corpus, by_split, sample_folder
 from datamodules.encode import count_vocabulary, ids
 from datamodules.readers.blogs import attribute_names, find_blogs, prolific, read_authors, read_blogs
@@ -99,7 +99,7 @@ class Blogs(Corpus):
             super().setup(stage)
             if self.leave_out:
                 corpus = self._open(rebuild=False)
-                self.encoded["unseen"] = corpus.select(corpus.columns["split"] == UNSEEN)
+                self.encoded["unseen"] = corpus.take(corpus.columns["split"] == UNSEEN)
 
     def prolific_posts(self) -> pa.Table:
         """Table(author, attribute, text): the posts of the prolific authors."""

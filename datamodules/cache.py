@@ -14,9 +14,7 @@ import json
 import os
 import warnings
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +22,8 @@ import filelock
 import numpy as np
 import pyarrow as pa
 
+from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
-from atd.vocabulary import Vocabulary
 
 FORMAT = 1  # raise when the meaning of the file, of a tokeniser or of a reader changes: old caches are then left alone
 BLOCK = 1 << 20
@@ -36,100 +34,41 @@ class DamagedCache(Exception):
     """The file is there but is not what was written."""
 
 
-@dataclass
-class EncodedCorpus:
-    """Documents as ids. The arrays of an opened cache are read-only views of the mapped file.
+def write_corpus(corpus: EncodedCorpus, path: Path) -> None:
+    """Write the Arrow file; the caller sees to it that nobody reads it half-written."""
+    columns: dict[str, pa.Array] = {"tokens": _lists(corpus.offsets, corpus.tokens)}
+    if corpus.per_token:
+        columns["attributes"] = _lists(corpus.offsets, corpus.attributes)
+    elif corpus.attributes.ndim == 2:
+        flat = pa.array(np.ascontiguousarray(corpus.attributes, dtype=np.int32).ravel())
+        columns["attributes"] = pa.FixedSizeListArray.from_arrays(flat, corpus.attributes.shape[1])
+    else:
+        columns["attributes"] = pa.array(corpus.attributes, type=pa.int32())
+    columns |= {f"column:{k}": _plain(v) for k, v in corpus.columns.items()}
+    batch = pa.record_batch(columns, metadata={"atd": json.dumps(corpus.meta)})
+    with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
+        writer.write_batch(batch)
 
-    `tokens` (n_tokens,) int32 · `offsets` (n_docs+1,) int64 · `attributes` int32: (n_docs,), (n_docs, M), or
-    (n_tokens,) with `per_token` · `columns`: further values per document, numpy where numeric, else an Arrow array ·
-    `meta`: JSON values, among them `vocabulary` and `attributes` (their names).
-    """
 
-    tokens: np.ndarray
-    offsets: np.ndarray
-    attributes: np.ndarray
-    columns: dict[str, Any] = field(default_factory=dict)
-    meta: dict[str, Any] = field(default_factory=dict)
-    per_token: bool = False
-
-    def __post_init__(self) -> None:
-        documents, n = len(self.offsets) - 1, len(self.tokens)
-        rows = n if self.per_token else documents
-        if self.offsets[0] != 0 or self.offsets[-1] != n or len(self.attributes) != rows:
-            raise ValueError(
-                f"offsets or {len(self.attributes)} attributes do not fit {documents} documents, {n} tokens"
-            )
-        for name, values in self.columns.items():
-            if len(values) != documents:
-                raise ValueError(f"column {name}: {len(values)} values for {documents} documents")
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def __getitem__(self, document: int) -> np.ndarray:
-        """The tokens of one document."""
-        return self.tokens[self.offsets[document] : self.offsets[document + 1]]
-
-    @property
-    def lengths(self) -> np.ndarray:
-        return np.diff(self.offsets)
-
-    @cached_property
-    def vocabulary(self) -> Vocabulary:
-        return Vocabulary.from_state(self.meta["vocabulary"])
-
-    def select(self, documents: np.ndarray) -> EncodedCorpus:
-        """The corpus of some documents (a mask or indices). Neighbouring ones are a view, others a copy."""
-        index = np.asarray(documents)
-        index = np.flatnonzero(index) if index.dtype == bool else index.astype(np.int64)
-        lengths = self.lengths[index]
-        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
-        if len(index) and np.array_equal(index, np.arange(index[0], index[-1] + 1)):
-            rows: slice | np.ndarray = slice(index[0], index[-1] + 1)
-            flat: slice | np.ndarray = slice(self.offsets[index[0]], self.offsets[index[-1] + 1])
-        else:
-            rows = index
-            flat = np.arange(offsets[-1]) + np.repeat(self.offsets[index] - offsets[:-1], lengths)
-        columns = {k: _rows_of(v, rows) for k, v in self.columns.items()}
-        attributes = self.attributes[flat if self.per_token else rows]
-        return EncodedCorpus(self.tokens[flat], offsets, attributes, columns, self.meta, self.per_token)
-
-    def write(self, path: Path) -> None:
-        """Write the Arrow file; the caller sees to it that nobody reads it half-written."""
-        columns: dict[str, pa.Array] = {"tokens": _lists(self.offsets, self.tokens)}
-        if self.per_token:
-            columns["attributes"] = _lists(self.offsets, self.attributes)
-        elif self.attributes.ndim == 2:
-            flat = pa.array(np.ascontiguousarray(self.attributes, dtype=np.int32).ravel())
-            columns["attributes"] = pa.FixedSizeListArray.from_arrays(flat, self.attributes.shape[1])
-        else:
-            columns["attributes"] = pa.array(self.attributes, type=pa.int32())
-        columns |= {f"column:{k}": _plain(v) for k, v in self.columns.items()}
-        batch = pa.record_batch(columns, metadata={"atd": json.dumps(self.meta)})
-        with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
-            writer.write_batch(batch)
-
-    @classmethod
-    def open(cls, path: Path) -> EncodedCorpus:
-        """Map the file; nothing is read until it is used."""
-        try:
-            with pa.memory_map(str(path)) as source:
-                batch = pa.ipc.open_file(source).get_batch(0)
-            arrays = dict(zip(batch.schema.names, batch.columns))
-            tokens, attributes = arrays.pop("tokens"), arrays.pop("attributes")
-            per_token = pa.types.is_large_list(attributes.type)
-            return cls(
-                tokens=tokens.values.to_numpy(),
-                offsets=tokens.offsets.to_numpy(),
-                attributes=_attributes(attributes),
-                columns={k.removeprefix("column:"): _numpy_if_numeric(v) for k, v in arrays.items()},
-                meta=json.loads(batch.schema.metadata[b"atd"]),
-                per_token=per_token,
-            )
-        except FileNotFoundError:
-            raise
-        except (pa.ArrowException, OSError, KeyError, IndexError, ValueError, AttributeError, TypeError) as error:
-            raise DamagedCache(f"{path}: {error}") from error
+def open_corpus(path: Path) -> EncodedCorpus:
+    """Map the file; nothing is read until it is used."""
+    try:
+        with pa.memory_map(str(path)) as source:
+            batch = pa.ipc.open_file(source).get_batch(0)
+        arrays = dict(zip(batch.schema.names, batch.columns))
+        tokens, attributes = arrays.pop("tokens"), arrays.pop("attributes")
+        return EncodedCorpus(
+            tokens=tokens.values.to_numpy(),
+            offsets=tokens.offsets.to_numpy(),
+            attributes=_attributes(attributes),
+            columns={k.removeprefix("column:"): _numpy_if_numeric(v) for k, v in arrays.items()},
+            meta=json.loads(batch.schema.metadata[b"atd"]),
+            per_token=pa.types.is_large_list(attributes.type),
+        )
+    except FileNotFoundError:
+        raise
+    except (pa.ArrowException, OSError, KeyError, IndexError, ValueError, AttributeError, TypeError) as error:
+        raise DamagedCache(f"{path}: {error}") from error
 
 
 def open_or_build(
@@ -154,7 +93,7 @@ def open_or_build(
         corpus = build()
         with explained(path):
             _write(corpus, path, json.loads(text))
-    return EncodedCorpus.open(path)
+    return open_corpus(path)
 
 
 @contextlib.contextmanager
@@ -180,7 +119,7 @@ def _open_checked(path: Path, warn: bool = False) -> EncodedCorpus | None:
         facts = json.loads(path.with_suffix(".json").read_text())
         if facts["size"] != path.stat().st_size or facts["checksum"] != checksum(path):
             raise DamagedCache(f"{path}: size or checksum differ from what was written")
-        return EncodedCorpus.open(path)
+        return open_corpus(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (DamagedCache, ValueError, KeyError) as error:
@@ -193,7 +132,7 @@ def _write(corpus: EncodedCorpus, path: Path, key: dict[str, Any]) -> None:
     part, facts_path = path.with_suffix(".part"), path.with_suffix(".json")
     facts_part = path.with_suffix(".json.part")
     try:
-        corpus.write(part)
+        write_corpus(corpus, part)
         facts = {"size": part.stat().st_size, "checksum": checksum(part), "key": key}
         facts_part.write_text(json.dumps(facts, indent=1))
         os.replace(facts_part, facts_path)
@@ -233,11 +172,3 @@ def _attributes(values: pa.Array) -> np.ndarray:
     if pa.types.is_fixed_size_list(values.type):
         return values.values.to_numpy().reshape(-1, values.type.list_size)
     return values.values.to_numpy() if pa.types.is_large_list(values.type) else values.to_numpy()
-
-
-def _rows_of(values: Sequence, rows: slice | np.ndarray) -> Any:
-    if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    if isinstance(values, pa.Array):
-        return values[rows] if isinstance(rows, slice) else values.take(pa.array(rows))
-    return np.asarray(values)[rows]

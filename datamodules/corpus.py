@@ -10,12 +10,13 @@ import numpy as np
 from lightning import LightningDataModule
 from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
+from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
 from atd.tokeniser import Tokeniser
 from atd.vocabulary import Vocabulary
 from atd.windows import WindowLoader
 from datamodules import sample
-from datamodules.cache import EncodedCorpus, fingerprint, open_or_build
+from datamodules.cache import fingerprint, open_or_build
 
 SPLITS = ("train", "val", "test")
 
@@ -82,7 +83,7 @@ class Corpus(LightningDataModule):
             return
         corpus = self._open(rebuild=False)
         split = corpus.columns["split"]
-        self.encoded = {name: corpus.select(split == i) for i, name in enumerate(SPLITS)}
+        self.encoded = {name: corpus.take(split == i) for i, name in enumerate(SPLITS)}
         for name, part in self.encoded.items():
             if not len(part.tokens):
                 raise AtdError(f"data={self.name}: no text for {name}; the corpus is too small to hold some of it out")

@@ -20,7 +20,7 @@ def count_vocabulary(
 def ids(tokens: Tokens, vocabulary: Vocabulary) -> np.ndarray:
     """(n_tokens,) int32: every token's id, `<unk>` where the vocabulary lacks it."""
     table = np.array([vocabulary.index.get(word, UNK_ID) for word in tokens.types], dtype=np.int32)
-    return table[tokens.index] if len(table) else tokens.index
+    return table[tokens.tokens] if len(table) else tokens.tokens
 
 
 def encode(

@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 from lightning import LightningDataModule
 
-from atd.bags import gather
+from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
+from atd.ragged import Ragged, offsets_of
 from atd.tokeniser import Tokeniser
 from atd.vocabulary import Vocabulary
-from datamodules.cache import EncodedCorpus, fingerprint, open_or_build
+from datamodules.cache import fingerprint, open_or_build
 from datamodules.compounds import parts
 from datamodules.corpus import sample_folder
 from datamodules.encode import ids
 from datamodules.multilingual import encode_texts, read_texts
-from datamodules.pairs import PairLoader, Pairs, Sentences
+from datamodules.pairs import PairLoader, Pairs
 from datamodules.readers.bible import find_bible
 from datamodules.readers.parallel import find_pairs
 from datamodules.readers.topics import read_topics
@@ -129,10 +130,10 @@ class EuroparlRCV(LightningDataModule):
             raise AtdError(f"{pair} has no part {part!r}; task.pairs has {', '.join(self.pairs)}")
         return [(self.languages.index(texts[i][3]), slice(int(first[i]), int(first[i + 1]))) for i in chosen]
 
-    def _sentences(self, rows: slice) -> Sentences:
+    def _sentences(self, rows: slice) -> Ragged:
         """A view of the mapped file."""
         offsets = self.corpus.offsets[rows.start : rows.stop + 1]
-        return Sentences(self.corpus.tokens[offsets[0] : offsets[-1]], offsets - offsets[0])
+        return Ragged(self.corpus.tokens[offsets[0] : offsets[-1]], offsets - offsets[0])
 
     def training(self) -> list[Pairs]:
         """Aligned training sentences, one `Pairs` for each language beside the pivot."""
@@ -150,11 +151,11 @@ class EuroparlRCV(LightningDataModule):
                 seen[self.bounds[language] + np.unique(side.tokens)] = True
         return seen
 
-    def source(self, pair: str, part: str) -> Sentences:
+    def source(self, pair: str, part: str) -> Ragged:
         """The pivot's side of a part."""
         return self._sentences(self._texts(pair, part, "source")[0][1])
 
-    def target(self, pair: str, part: str) -> list[tuple[int, np.ndarray, Sentences]]:
+    def target(self, pair: str, part: str) -> list[tuple[int, np.ndarray, Ragged]]:
         """The other side: (language, lines, their sentences); one entry unless languages are told apart."""
         texts = self._texts(pair, part, "target")
         return [(lang, self.corpus.columns["row"][rows], self._sentences(rows)) for lang, rows in texts]
@@ -166,18 +167,18 @@ class EuroparlRCV(LightningDataModule):
             out[self.corpus.columns["row"][rows]] = self.corpus.columns["written_in"][rows].to_pylist()
         return out
 
-    def topics(self, source: str, language: str, split: str) -> tuple[Sentences, np.ndarray]:
+    def topics(self, source: str, language: str, split: str) -> tuple[Ragged, np.ndarray]:
         """Documents with one topic each, in a language of the model: (documents, categories)."""
         table = read_topics(self.path, source, language, split)
         tokens = Tokeniser(self.kind, language).folded(table["text"])
         vocabulary = self.vocabularies[self.languages.index(language)]
         labels = np.array(table["category"].to_pylist())
         if not self.compounds:
-            return Sentences(ids(tokens, vocabulary), tokens.offsets), labels
+            return Ragged(ids(tokens, vocabulary), tokens.offsets), labels
         made = [parts(word, vocabulary) for word in tokens.types]
-        bounds = np.concatenate([[0], np.cumsum([len(p) for p in made])])
-        flat, starts = gather(np.array([i for p in made for i in p]), bounds, tokens.index.astype(np.int64))
-        return Sentences(flat, starts[tokens.offsets]), labels
+        known = Ragged(np.array([i for p in made for i in p]), offsets_of([len(p) for p in made]))
+        words = known.take(tokens.tokens)
+        return Ragged(words.tokens, words.offsets[tokens.offsets]), labels
 
     def train_dataloader(self) -> PairLoader:
         rank, world = (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)

@@ -15,8 +15,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
-from datamodules.cache import EncodedCorpus, fingerprint, open_or_build
+from datamodules.cache import fingerprint, open_or_build
 from datamodules.corpus import Corpus, by_split, sample_folder
 from datamodules.download import fetch
 from datamodules.encode import count_vocabulary, ids
@@ -85,7 +86,7 @@ class Gutenberg(Corpus):
             meta={"vocabulary": vocabulary.state(), **meta},
             per_token=self.attribute == "pos",
         )
-        return corpus.select(by_split(split))
+        return corpus.take(by_split(split))
 
     def _documents(self, table: pa.Table) -> tuple[pa.Array, np.ndarray, np.ndarray]:
         """(texts, book ids, splits) in reading order."""

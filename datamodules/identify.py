@@ -29,8 +29,8 @@ def identify(texts: pa.ChunkedArray, known: Mapping[str, pa.ChunkedArray]) -> np
     tokeniser = Tokeniser("fast", "fr")  # l'Europe → l' europe: the elision is what gives French away
     columns = [*known.values(), texts]
     tokens = tokeniser.folded(pa.chunked_array([c for column in columns for c in column.cast(pa.string()).chunks]))
-    ones = np.ones(len(tokens.index), np.float32)
-    counts = sparse.csr_array((ones, tokens.index, tokens.offsets), shape=(len(tokens), len(tokens.types)))
+    ones = np.ones(len(tokens.tokens), np.float32)
+    counts = sparse.csr_array((ones, tokens.tokens, tokens.offsets), shape=(len(tokens), len(tokens.types)))
     sizes = np.cumsum([0, *(len(column) for column in columns)])
     taught = np.stack([np.asarray(counts[sizes[i] : sizes[i + 1]].sum(0)).ravel() for i in range(len(names))])
     asked = counts[sizes[-2] :]

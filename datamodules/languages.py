@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
 from atd.tokeniser import Tokeniser
 from atd.vocabulary import UNK_ID, Vocabulary
 from atd.windows import WindowLoader
-from datamodules.cache import EncodedCorpus
 from datamodules.corpus import Corpus, by_split, sample_folder
 from datamodules.encode import count_vocabulary, ids
 from datamodules.readers import bible, monolingual
@@ -128,7 +128,7 @@ class Languages(Corpus):
                 "attributes": list(texts),
             },
         )
-        return corpus.select(by_split(split))
+        return corpus.take(by_split(split))
 
     def _words(self, texts, split, language) -> tuple[np.ndarray, np.ndarray, list[Vocabulary]]:
         flat, lengths, vocabularies = [], [], []

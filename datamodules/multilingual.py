@@ -19,10 +19,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
 from atd.tokeniser import Tokeniser
 from atd.vocabulary import Vocabulary
-from datamodules.cache import EncodedCorpus
 from datamodules.encode import count_vocabulary, ids
 from datamodules.identify import identify, known_texts
 from datamodules.readers.bible import read_verse_pairs

@@ -13,33 +13,20 @@ from typing import Any
 
 import numpy as np
 
-from atd.bags import Bags, gather
+from atd.bags import Bags
 from atd.errors import AtdError
 from atd.permutation import Permutation
-from atd.position import Position
-
-
-@dataclass
-class Sentences:
-    """Flat word numbers (local to the language) and the bounds of the sentences."""
-
-    tokens: np.ndarray
-    offsets: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
-    def take(self, chosen: np.ndarray) -> Sentences:
-        return Sentences(*gather(self.tokens, self.offsets, np.asarray(chosen, dtype=np.int64)))
+from atd.position import Position, interleave
+from atd.ragged import Ragged, offsets_of
 
 
 @dataclass
 class Pairs:
-    """Aligned sentences of two languages, given by their numbers."""
+    """Aligned sentences of two languages, which are given by their numbers; words are numbered within a language."""
 
     languages: tuple[int, int]
-    source: Sentences
-    target: Sentences
+    source: Ragged
+    target: Ragged
 
     def __len__(self) -> int:
         return len(self.source)
@@ -86,11 +73,7 @@ class PairLoader(Position):
         smallest = min((len(p) // c for p, c in zip(self.pairs, counts) if c), default=0)
         if smallest < 2 * world_size:
             raise AtdError(f"data.batch_size={batch_size}: a batch needs at least two pairs per process")
-        due = np.concatenate([(np.arange(c) + 0.5) / c for c in counts if c])
-        which = np.repeat(np.arange(len(counts)), counts)
-        place = np.concatenate([np.arange(c) for c in counts])
-        order = np.argsort(due, kind="stable")
-        self._schedule, self._counts = np.stack([which, place], 1)[order], counts
+        self._schedule, self._counts = interleave(counts), counts
         self.epoch = self.position = self._start = 0
 
     def __len__(self) -> int:
@@ -130,9 +113,9 @@ class PairLoader(Position):
         offsets = np.concatenate([sides[0].offsets, sides[1].offsets[1:] + sides[0].offsets[-1]])
         if self.dropout:
             kept = rng.random(len(flat)) >= self.dropout
-            offsets = np.concatenate([[0], np.cumsum(kept)])[offsets]
+            offsets = offsets_of(kept)[offsets]
             flat = flat[kept]
-        return PairBatch(Bags.of(flat, offsets, int(self.bounds[-1])), pairs.languages, len(chosen))
+        return PairBatch(Bags.of(Ragged(flat, offsets), int(self.bounds[-1])), pairs.languages, len(chosen))
 
     def _identity(self) -> dict[str, Any]:
         return {"pairs": sum(map(len, self.pairs)), "batch_size": self.batch_size, "seed": self.seed}

@@ -7,11 +7,8 @@ import re
 import numpy as np
 import pyarrow as pa
 
-ABBREVIATIONS = {  # regular expressions: a full stop after these belongs to them and ends no sentence
-    "en": "mr|mrs|messrs|ms|dr|st|rev|hon|esq|prof|capt|col|gen|lieut|lt|sgt|jr|sr|vol|vols|etc|viz|vs",
-    "de": "hr|fr|dr|prof|nr|bzw|usw|vgl|ca|abs|str|st",
-    "fr": "m|mm|mme|mlle|dr|pr|etc|cf|st|ste",
-}
+from atd.tokeniser import ABBREVIATIONS
+
 _OPEN, _CLOSE = "\"'“‘«([", "\"'”’»)\\]"
 _END = re.compile(rf"[.!?…][{_CLOSE}_]*\s+(?=[{re.escape(_OPEN)}_-]*[^\W\d_a-z])|\n[ \t]*\n\s*")
 _LAST_WORD = re.compile(r"([^\W\d_]+)\.\Z")

@@ -10,8 +10,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
-from datamodules.cache import EncodedCorpus
 from datamodules.corpus import Corpus, by_split
 from datamodules.encode import count_vocabulary, ids
 from datamodules.readers.table import read_table

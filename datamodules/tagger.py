@@ -71,9 +71,9 @@ class Tagger:
     def tag_tokens(self, tokens: Tokens) -> tuple[np.ndarray, list[str]]:
         """(tag of every token as an index (n_tokens,) int32, the tag names, sorted)."""
         table: dict[str, int] = {}
-        index = np.empty(len(tokens.index), dtype=np.int32)
-        cuts = [*_cuts(tokens), len(tokens.index)]
-        words = ([tokens.types[i] for i in tokens.index[a:b]] for a, b in itertools.pairwise(cuts))
+        index = np.empty(len(tokens.tokens), dtype=np.int32)
+        cuts = [*_cuts(tokens), len(tokens.tokens)]
+        words = ([tokens.types[i] for i in tokens.tokens[a:b]] for a, b in itertools.pairwise(cuts))
         for a, tags in zip(cuts, _shown(self.tag(words), "tagging", len(cuts) - 1)):
             index[a : a + len(tags)] = [table.setdefault(tag, len(table)) for tag in tags]
         names = sorted(table)
@@ -163,15 +163,15 @@ def _examples(nlp: Language, table: pa.Table) -> list:
 def _cuts(tokens: Tokens) -> Iterator[int]:
     """Where a piece starts that is tagged at once: at every document, after a full stop, or after PIECE words."""
     stop = np.array([word in STOPS for word in tokens.types], dtype=bool)
-    ends = np.zeros(len(tokens.index) + 1, dtype=bool)
-    ends[1:] = stop[tokens.index] if len(stop) else False
+    ends = np.zeros(len(tokens.tokens) + 1, dtype=bool)
+    ends[1:] = stop[tokens.tokens] if len(stop) else False
     ends[tokens.offsets] = True
     last = -1
-    for cut in [*np.flatnonzero(ends[:-1]).tolist(), len(tokens.index)]:
+    for cut in [*np.flatnonzero(ends[:-1]).tolist(), len(tokens.tokens)]:
         while last >= 0 and cut - last > PIECE:
             last += PIECE
             yield last
-        if cut < len(tokens.index):
+        if cut < len(tokens.tokens):
             yield (last := cut)
 
 

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
-from datamodules.cache import EncodedCorpus
 from datamodules.corpus import Corpus, sample_folder
 from datamodules.download import fetch
 from datamodules.encode import count_vocabulary, ids

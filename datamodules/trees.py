@@ -8,33 +8,19 @@ from dataclasses import dataclass
 import numpy as np
 import torch
 
+from atd.ragged import Ragged
+
 
 @dataclass
-class Texts:
-    """Some texts: flat int32 tokens, offsets (n+1), one label and one attribute id each."""
+class Texts(Ragged):
+    """Some texts with one label and one attribute id each."""
 
-    tokens: np.ndarray
-    offsets: np.ndarray
     label: np.ndarray
     attributes: np.ndarray
     per_token: bool = False
 
-    def __len__(self) -> int:
-        return len(self.label)
-
-    @property
-    def lengths(self) -> np.ndarray:
-        return np.diff(self.offsets)
-
-    @property
-    def flat(self) -> tuple[torch.Tensor, torch.Tensor]:
-        """(tokens, offsets) as tensors, the way `atd.inference.infer` takes them."""
-        return torch.from_numpy(self.tokens.astype(np.int64)), torch.from_numpy(self.offsets)
-
     def take(self, rows: np.ndarray) -> Texts:
-        count = self.lengths[rows]
-        offsets = np.concatenate([[0], np.cumsum(count)])
-        where = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][rows] - offsets[:-1], count)
+        where, offsets = self.where(rows)
         return Texts(self.tokens[where], offsets, self.label[rows], self.attributes[rows])
 
 

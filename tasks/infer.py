@@ -97,7 +97,7 @@ def encode(texts: list[str], trained: Trained, cfg: DictConfig) -> tuple[torch.T
     settings = trained.tokeniser or cfg.task.tokeniser
     tokens = Tokeniser(**settings).folded(pa.array(texts, pa.large_string()))
     ids = trained.vocabulary.encode(tokens.types)
-    flat = ids[tokens.index] if len(ids) else np.zeros(0, dtype=np.int64)
+    flat = ids[tokens.tokens] if len(ids) else np.zeros(0, dtype=np.int64)
     return torch.from_numpy(flat), torch.from_numpy(tokens.offsets)
 
 

@@ -78,7 +78,7 @@ def run_cases(tree: Path, box: Path, names: list[str]) -> None:
     """Run what is asked for, and the runs it takes a checkpoint from; each in `box`/<name>."""
     places = {name: box / name for name in CASES}
     environment = os.environ | {"ATD_CACHE": str(box / "cache"), "ATD_DATA": str(box / "no-data")}
-    environment |= {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(tree)}
+    environment |= {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(tree), "PYTHONHASHSEED": "0"}
     needed = {other for name in names for other in CASES if f"checkpoint={{{other}}}" in CASES[name]}
     for name, settings in CASES.items():
         if name not in needed | set(names) or (places[name] / "metrics.json").exists():

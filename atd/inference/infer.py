@@ -20,9 +20,10 @@ from torch import Tensor
 from torch.nn import functional
 
 from atd.errors import AtdError
-from atd.inference.objective import Problem, SoftmaxWords, runs, typical_curvature
+from atd.inference.objective import Problem, SoftmaxWords, typical_curvature
 from atd.inference.solvers import SOLVERS, Inferred
 from atd.lm import MultiplicativeLM
+from atd.ragged import Ragged, spans
 from atd.vocabulary import BOS_ID, UNK_ID
 
 POSITIONS = 4096  # solved together, at most: bounds memory, not the result
@@ -67,7 +68,15 @@ def infer(
     try:
         with torch.no_grad():
             return _infer(
-                model, tokens, offsets, prior, l2, samples, language, progress, SOLVERS[method],
+                model,
+                tokens,
+                offsets,
+                prior,
+                l2,
+                samples,
+                language,
+                progress,
+                SOLVERS[method],
                 dict(tolerance=tolerance, iterations=iterations, lr=lr, epochs=epochs, seed=seed),
             )
     finally:
@@ -101,6 +110,7 @@ class Frozen:
 
     def __init__(self, model: MultiplicativeLM, tokens: Tensor, offsets: Tensor, samples: int | None, language: int):
         self.model, self.tokens, self.offsets = model, tokens, offsets
+        self.texts = Ragged(tokens.cpu().numpy(), offsets.cpu().numpy())
         W_VF, b_V = model.output(language)
         self.words = SoftmaxWords(W_VF, b_V, samples)
         self.folded_NFF = model.folded_contexts().unflatten(0, (model.C.shape[0], -1))
@@ -118,14 +128,23 @@ class Frozen:
 
     def problem(self, texts: Tensor, prior_nD: Tensor, l2: float) -> Problem:
         model = self.model
-        where = runs(self.offsets[:-1], self.offsets.diff(), texts)
+        where = spans(self.offsets[texts], self.offsets[texts + 1] - self.offsets[texts])
         where = where[self.known[where]]
-        context_TN = windows(self.tokens, self.offsets, where, model.C.shape[0]) + self.shift
+        context_TN = torch.from_numpy(self.texts.windows(model.C.shape[0], where.cpu().numpy())).to(where.device)
+        context_TN += self.shift
         r_TF = (self.contexts or FrozenContexts(model, context_TN, self.folded_NFF))(context_TN)
         return Problem.of(
-            self.words, r_TF, self.tokens[where], self.count_n[texts], prior_nD,
-            W_fd=model.W_fd, stretch=self.stretch, gate_bias=model.gate_bias, l2=l2,
-            positive=model.attributes.activation == "relu", curvature=self.curvature,
+            self.words,
+            r_TF,
+            self.tokens[where],
+            self.count_n[texts],
+            prior_nD,
+            W_fd=model.W_fd,
+            stretch=self.stretch,
+            gate_bias=model.gate_bias,
+            l2=l2,
+            positive=model.attributes.activation == "relu",
+            curvature=self.curvature,
         )
 
 
@@ -159,11 +178,3 @@ def _batches(count_n: Tensor, few: int, texts: int) -> list[slice]:
         similar = int(torch.searchsorted(count_n, count_n[first] * 5 // 4, right=True))
         bounds.append(max(first + 1, min(most, max(enough, similar), first + texts)))
     return [slice(first, last) for first, last in pairwise(bounds)]
-
-
-def windows(tokens: Tensor, offsets: Tensor, where: Tensor, N: int) -> Tensor:
-    """The N words before each position in `where` (T×N); `<s>` before the start of the text."""
-    start = offsets[torch.searchsorted(offsets, where, right=True) - 1]
-    index_TN = where[:, None] + torch.arange(-N, 0, device=where.device)
-    context_TN = tokens[index_TN.clamp(min=0)]
-    return context_TN.masked_fill(index_TN < start[:, None], BOS_ID)

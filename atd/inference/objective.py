@@ -14,6 +14,7 @@ from torch import Tensor
 
 from atd.errors import AtdError
 from atd.noise import Shares
+from atd.ragged import spans
 from atd.softmax import LOG2, LOGITS, Candidates, predict, softmax_pass, write_exactly
 
 PIECE = 64  # R at most
@@ -134,7 +135,7 @@ class Problem:
 
     def pieces(self, rows: Tensor) -> Tensor:
         """The pieces of some texts."""
-        return runs(self.first_n, self.pieces_n, rows)
+        return spans(self.first_n[rows], self.pieces_n[rows])
 
     def select(self, rows: Tensor) -> Problem:
         """The same for some of the texts."""
@@ -170,9 +171,7 @@ class Problem:
         pieces = max(1, LOGITS // (R * S))
         return [slice(i, min(i + pieces, G)) for i in range(0, G, pieces)]
 
-    def _chunk(
-        self, at: slice, gate_GF: Tensor, out_GRS: Tensor, likely_GV: Tensor | None
-    ) -> tuple[Tensor, Tensor]:
+    def _chunk(self, at: slice, gate_GF: Tensor, out_GRS: Tensor, likely_GV: Tensor | None) -> tuple[Tensor, Tensor]:
         """log Z (G×R) and the gradient in the gate (G×F)."""
         words, own_GRF, real_GR = self.candidates.part(at), self.own_GRF[at], self.real_GR[at]
         (_, S, P), (G, R, F) = words.W_GSP.shape, own_GRF.shape
@@ -183,7 +182,10 @@ class Problem:
         write_exactly(-goal_GR / LOG2, h_GRP, F + 2)
         groups = (1, -1) if words.shared else (G, R)
         mass, others, Z, rise = predict(
-            h_GRP.view(*groups, P), words, self.column_GR[at].view(groups), goal_GR.view(groups),
+            h_GRP.view(*groups, P),
+            words,
+            self.column_GR[at].view(groups),
+            goal_GR.view(groups),
             out_GRS.view(*groups, S),
         )
         log_GR = (Z.log() + rise * LOG2).view(G, R)
@@ -216,17 +218,14 @@ class Problem:
         return x_nD.clamp(min=0) if self.positive else x_nD
 
 
-def runs(first_n: Tensor, count_n: Tensor, rows: Tensor) -> Tensor:
-    """Where the items of some texts are, text after text, those of text i being count_i from first_i on."""
-    count = count_n[rows]
-    shift = first_n[rows] - (count.cumsum(0) - count)
-    return torch.arange(int(count.sum()), device=rows.device) + torch.repeat_interleave(shift, count)
-
-
 def softmax_slope(words: SoftmaxWords, f_TF: Tensor, target_T: Tensor) -> tuple[Tensor, Tensor]:
     """−log P(target) (T) and its gradient in f (T×F): the mean word under P less the target's."""
     nll_T, slope_TF, _ = softmax_pass(
-        f_TF, words.candidates, words.W_VF[target_T], words.b_V[target_T], words.column_V[target_T],
+        f_TF,
+        words.candidates,
+        words.W_VF[target_T],
+        words.b_V[target_T],
+        words.column_V[target_T],
         f_TF.new_ones(len(f_TF)),
     )
     return nll_T, slope_TF

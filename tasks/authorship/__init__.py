@@ -12,11 +12,12 @@ import numpy as np
 import torch
 
 from atd.errors import AtdError
+from atd.ragged import Ragged
 from datamodules.blogs import folds
 from datamodules.encode import ids
 from tasks.authorship.attribution import INFERRED, TFIDF, Posts, Settings, compare, cross_validate, document_vectors
 from tasks.authorship.figures import attribute_map, conditional_neighbours, grouped_bars, same_age
-from tasks.authorship.likelihood import attribution_accuracies, beginnings, log_likelihoods
+from tasks.authorship.likelihood import attribution_accuracies, log_likelihoods
 from tasks.authorship.variants import composition, mixture
 from tasks.engine.result import Result
 from tasks.figures.charts import learning_curves
@@ -51,16 +52,16 @@ def run(cfg: DictConfig, out: Path) -> Result:
         show_vectors(result, atd, data, cfg)
         table = data.prolific_posts()
         tokens = data.tokeniser.folded(table["text"])
-        words = ids(tokens, data.vocabulary)
+        words = Ragged(ids(tokens, data.vocabulary), tokens.offsets)
         tuples = table["attribute"].to_pylist()
         if classified:
             names, x = with_unseen(data.attributes, tuples, x_AD)
             attribute = np.array([names.index(t) for t in tuples])
-            vectors = document_vectors(atd, lbl, words, tokens.offsets, x[torch.from_numpy(attribute)])
+            vectors = document_vectors(atd, lbl, words, x[torch.from_numpy(attribute)])
             posts = Posts(counts(table["text"]), table["author"].to_numpy(), attribute, x.numpy(), vectors)
             classify(result, posts, cfg, out)
         if "likelihood" in parts:
-            who_wrote(result, atd, data, words, tokens.offsets, tuples, table["author"].to_numpy(), cfg)
+            who_wrote(result, atd, data, words, tuples, table["author"].to_numpy(), cfg)
     if "composition" in parts:
         composition(result, cfg, out)
     if "mixture" in parts:
@@ -164,8 +165,7 @@ def who_wrote(
     result: Result,
     atd: MultiplicativeLM,
     data: Blogs,
-    words: np.ndarray,
-    offsets: np.ndarray,
+    words: Ragged,
     tuples: list[str],
     author: np.ndarray,
     cfg: DictConfig,
@@ -173,8 +173,8 @@ def who_wrote(
     """Attributes ranked by the likelihood of one post of each of some authors whom no model has seen."""
     first = np.sort(np.unique(author, return_index=True)[1])
     chosen = first[np.linspace(0, len(first) - 1, min(cfg.task.texts, len(first))).astype(int)]
-    tokens, bounds = beginnings(words, offsets, chosen, cfg.task.text_words)
-    log_p = log_likelihoods(atd, tokens, bounds, atd.attributes.vectors().detach(), seed=cfg.seed)
+    texts = words.take(chosen).heads(cfg.task.text_words)
+    log_p = log_likelihoods(atd, texts, atd.attributes.vectors().detach(), seed=cfg.seed)
     train = data.encoded["train"]
     prior = np.bincount(train.attributes, minlength=len(data.attributes)) / len(train)
     seen = [data.attributes[a] for a in train.attributes]
@@ -184,8 +184,8 @@ def who_wrote(
         prior,
         data.attributes,
         [tuples[i] for i in chosen],
-        (count_table(train.tokens, train.offsets, V), seen),
-        count_table(tokens, bounds, V),
+        (count_table(train, V), seen),
+        count_table(texts, V),
         dict(cfg.task.predictor) | {"seed": cfg.seed},
     )
     for row, accuracy in rows.items():

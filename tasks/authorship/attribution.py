@@ -20,6 +20,7 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
+from atd.ragged import Ragged
 from atd.softmax_classifier import Features, SoftmaxClassifier
 from atd.vocabulary import UNK_ID
 from tasks.engine.files import write_atomically
@@ -55,21 +56,19 @@ class Settings:
 
 
 @torch.inference_mode()
-def bags(W_VH: Tensor, tokens: np.ndarray, offsets: np.ndarray) -> Tensor:
-    """The sum of the rows of W of each document's words (n×H); unknown words have no part in it."""
-    weight = torch.from_numpy((tokens != UNK_ID).astype(np.float32)).to(W_VH.dtype)
-    ids, starts = torch.from_numpy(tokens.astype(np.int64)), torch.from_numpy(offsets[:-1].astype(np.int64))
-    return functional.embedding_bag(ids, W_VH.detach(), starts, mode="sum", per_sample_weights=weight)
+def bags(W_VH: Tensor, texts: Ragged) -> Tensor:
+    """The sum of the rows of W of each text's words (n×H); unknown words have no part in it."""
+    weight = torch.from_numpy((texts.tokens != UNK_ID).astype(np.float32)).to(W_VH.dtype)
+    ids, offsets = texts.flat
+    return functional.embedding_bag(ids, W_VH.detach(), offsets[:-1], mode="sum", per_sample_weights=weight)
 
 
 @torch.inference_mode()
-def document_vectors(
-    atd: MultiplicativeLM, lbl: LogBilinearLM, tokens: np.ndarray, offsets: np.ndarray, x_nD: Tensor
-) -> dict[str, np.ndarray]:
+def document_vectors(atd: MultiplicativeLM, lbl: LogBilinearLM, texts: Ragged, x_nD: Tensor) -> dict[str, np.ndarray]:
     """Sums of word vectors to unit norm: of R, of W_fvᵀ W_fk, and of W_fvᵀ diag(W_fd x) W_fk with each post's own x."""
-    factors_nF = bags(atd.W_fv, tokens, offsets)
+    factors_nF = bags(atd.W_fv, texts)
     sums = {
-        "lbl": bags(lbl.R, tokens, offsets),
+        "lbl": bags(lbl.R, texts),
         "unconditioned": factors_nF @ atd.W_fk,
         "conditioned": (factors_nF * atd.gate(x_nD)) @ atd.W_fk,
     }

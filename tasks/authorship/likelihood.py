@@ -13,8 +13,9 @@ import torch
 from rich.progress import track
 from torch import Tensor
 
+from atd.ragged import Ragged
 from atd.softmax_classifier import SoftmaxClassifier
-from atd.vocabulary import BOS_ID, UNK_ID
+from atd.vocabulary import UNK_ID
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -49,8 +50,7 @@ class Normaliser:
 @torch.inference_mode()
 def log_likelihoods(
     model: MultiplicativeLM,
-    tokens: np.ndarray,
-    offsets: np.ndarray,
+    texts: Ragged,
     x_AD: Tensor,
     head: int = 1000,
     samples: int = 1000,
@@ -60,12 +60,13 @@ def log_likelihoods(
 
     Unknown words are context, but not counted: which attribute has more of them says little about style.
     """
-    context, target, document = windows(tokens, offsets, len(model.C))
-    known = target != UNK_ID
-    context, target, document = context[known], target[known], document[known]
+    known = np.flatnonzero(texts.tokens != UNK_ID)
+    context = torch.from_numpy(texts.windows(len(model.C), known))
+    target = torch.from_numpy(texts.tokens[known].astype(np.int64))
+    document = torch.from_numpy(texts.owner[known])
     normaliser, (W, b) = Normaliser(model, head, samples, seed), model.output()
     gate_AF = model.gate(x_AD)
-    out = torch.zeros(len(offsets) - 1, len(x_AD), dtype=torch.float64)
+    out = torch.zeros(len(texts), len(x_AD), dtype=torch.float64)
     rows = max(1, LOGITS // len(normaliser.b))
     for part in track(torch.arange(len(target)).split(rows), "likelihood under every attribute"):
         r_BF = model.context(context[part])
@@ -75,21 +76,6 @@ def log_likelihoods(
             log_p = (f_BF * own_W).sum(1) + own_b - normaliser.log_sum(f_BF)
             out[:, a].index_add_(0, document[part], log_p.double())
     return out.numpy()
-
-
-def windows(tokens: np.ndarray, offsets: np.ndarray, N: int) -> tuple[Tensor, Tensor, Tensor]:
-    """(contexts T×N, targets T, text of each T); before a text's beginning stands `<s>`."""
-    length = np.diff(offsets)
-    document = np.repeat(np.arange(len(length)), length)
-    at = np.arange(len(tokens))[:, None] + np.arange(-N, 0)
-    context = np.where(at < offsets[document, None], BOS_ID, tokens[np.maximum(at, 0)])
-    return tuple(torch.from_numpy(v.astype(np.int64)) for v in (context, tokens, document))  # type: ignore[return-value]
-
-
-def beginnings(tokens: np.ndarray, offsets: np.ndarray, texts: np.ndarray, words: int) -> tuple[np.ndarray, np.ndarray]:
-    """The first words of some texts, flat, and their offsets."""
-    parts = [tokens[offsets[i] : offsets[i + 1]][:words] for i in texts]
-    return np.concatenate(parts), np.concatenate([[0], np.cumsum([len(p) for p in parts])])
 
 
 def marginal(log_p_nA: np.ndarray, group_A: Sequence[str]) -> tuple[np.ndarray, list[str]]:

@@ -5,6 +5,7 @@ B batch, D attribute dim, J components.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -64,9 +65,9 @@ def unseen_perplexity(module: LanguageModel, loader: WindowLoader, x_D: torch.Te
     """Exact perplexity under one vector for all texts, or with None under each text's own."""
     metric = Perplexity()
     module.eval()
-    for context, target, attribute in loader:
-        x = attribute if x_D is None else x_D.detach().expand(len(target), -1)
-        metric.update(module.nll((context, target, x)))
+    for batch in loader:
+        x = batch.attribute if x_D is None else x_D.detach().expand(len(batch), -1)
+        metric.update(module.nll(replace(batch, attribute=x)))
     return float(metric.compute())
 
 
@@ -104,7 +105,7 @@ def mixture_perplexities(module: LanguageModel, loader: WindowLoader, lengths: n
     model = module.model
     assert isinstance(model, MixtureLM)
     module.eval()
-    batches = [(model.component_nll(c, t, a).double(), a) for c, t, a in loader]
+    batches = [(model.component_nll(b.context, b.target, b.attribute).double(), b.attribute) for b in loader]
     nll_TJ, attribute = torch.cat([n for n, _ in batches]), torch.cat([a for _, a in batches])
     log_pi = model.u.log_softmax(1).double()
     words = -(log_pi[attribute] - nll_TJ).logsumexp(1)

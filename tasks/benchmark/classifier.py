@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from atd.errors import AtdError
+from atd.ragged import Ragged
 from atd.softmax_classifier import SoftmaxClassifier
 from tasks.benchmark import synthetic
 from tasks.benchmark.measure import Bench, alternate, faster
@@ -63,4 +64,4 @@ def generated_posts(authors: int):
     own = np.repeat(author, np.diff(offsets))
     chosen = random.random(len(flat)) < 0.04
     flat[chosen] = pets[own[chosen], random.integers(0, 100, chosen.sum())]
-    return count_table(flat, offsets, V), author
+    return count_table(Ragged(flat, offsets), V), author

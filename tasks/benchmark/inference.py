@@ -8,9 +8,10 @@ from functools import cache
 import numpy as np
 import torch
 
-from atd.inference.infer import infer, windows
+from atd.inference.infer import infer
 from atd.lm import MultiplicativeLM
 from atd.noise import Noise
+from atd.ragged import Ragged
 from tasks.benchmark import synthetic
 from tasks.benchmark.measure import Bench, alternate, faster
 
@@ -38,13 +39,12 @@ def trained(V: int, n: int, steps: int) -> Texts:
     counts = torch.from_numpy(synthetic.word_counts(V))
     model.start_bias(counts)
     noise, optimiser = Noise(counts), torch.optim.Adam(model.parameters(), lr=0.003, fused=True)
-    flat, bounds = torch.from_numpy(tokens), torch.from_numpy(offsets)
-    owner = torch.from_numpy(np.repeat(attribute, np.diff(offsets)))
+    texts, flat = Ragged(tokens, offsets), torch.from_numpy(tokens)
+    owner = torch.from_numpy(attribute[texts.owner])
     for _ in range(steps):
         where = torch.randint(len(flat), (1024,))
-        loss = model.sampled_nll(
-            windows(flat, bounds, where, N), flat[where], noise, 512, torch.default_generator, owner[where]
-        )
+        context = torch.from_numpy(texts.windows(N, where.numpy()))
+        loss = model.sampled_nll(context, flat[where], noise.draw(512, torch.default_generator), owner[where])
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
@@ -70,7 +70,10 @@ def against_sgd(bench: Bench) -> dict[str, dict[str, float]]:
     }
     seconds = alternate(functions, bench.rounds)
     more = {
-        "sgd_passes": epochs, "sgd_lr": lr, "sgd_gap": (reached - best) / (start - best), "tolerance": tolerance,
+        "sgd_passes": epochs,
+        "sgd_lr": lr,
+        "sgd_gap": (reached - best) / (start - best),
+        "tolerance": tolerance,
         "to_the_end": float(np.median(seconds["rival"]) / np.median(seconds["end"])),
     }
     return {"infer_vs_sgd": faster(seconds, 10, **more)}

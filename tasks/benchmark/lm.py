@@ -20,6 +20,7 @@ from atd.lm import MultiplicativeLM
 from atd.noise import Noise
 from atd.optim import PaperSGD, RowAdaGrad
 from atd.precision import bf16_pays
+from atd.windows import WindowBatch
 from tasks.benchmark import synthetic
 from tasks.benchmark.measure import Bench, alternate, faster, row, slower
 from tasks.benchmark.naive import NaiveLM, train_step
@@ -30,16 +31,20 @@ SQUARES = (1024, 2048, 3072)
 
 
 def step(
-    model: MultiplicativeLM, optimiser: torch.optim.Optimizer, batch, noise: Noise | None = None, bf16: bool = False
+    model: MultiplicativeLM,
+    optimiser: torch.optim.Optimizer,
+    batch: WindowBatch,
+    noise: Noise | None = None,
+    bf16: bool = False,
 ) -> None:
     """A training step as the trainer makes it, without the trainer."""
-    context, target, attribute = batch
     optimiser.zero_grad()
-    with torch.autocast(context.device.type, torch.bfloat16, enabled=bf16):
+    with torch.autocast(batch.target.device.type, torch.bfloat16, enabled=bf16):
         if noise is None:
-            loss = model.nll(context, target, attribute)
+            loss = model.nll(batch.context, batch.target, batch.attribute)
         else:
-            loss = model.sampled_nll(context, target, noise, SAMPLES, torch.default_generator, attribute)
+            draw = noise.draw(SAMPLES, torch.default_generator)
+            loss = model.sampled_nll(batch.context, batch.target, draw, batch.attribute)
     loss.backward()
     optimiser.step()
 
@@ -104,7 +109,8 @@ def bf16(bench: Bench) -> dict[str, dict[str, float]]:
         print("lm_exact_bf16, lm_sampled_bf16: left out, this processor emulates bf16")
         return {}
     functions = {
-        "exact": our_step(bench.device, bf16=True), "sampled": our_step(bench.device, sampled=True, bf16=True),
+        "exact": our_step(bench.device, bf16=True),
+        "sampled": our_step(bench.device, sampled=True, bf16=True),
         "rival": naive_step(bench.device),
     }
     seconds = alternate(functions, bench.rounds)
@@ -140,11 +146,11 @@ def perplexity(bench: Bench, way: str, epochs: int = 2) -> float:
     falling = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, epochs * steps)
     for _ in range(epochs):
         for batch in itertools.islice(data.loader("train", True), steps):
-            step(model, optimiser, [b.to(bench.device) for b in batch], noise, "bf16" in way)
+            step(model, optimiser, batch.to(bench.device), noise, "bf16" in way)
             falling.step()
     with torch.no_grad():
-        held = ([b.to(bench.device) for b in batch] for batch in itertools.islice(data.loader("val"), 40))
-        nll = [model.nll(context, target, attribute, reduction="none") for context, target, attribute in held]
+        held = (batch.to(bench.device) for batch in itertools.islice(data.loader("val"), 40))
+        nll = [model.nll(b.context, b.target, b.attribute, reduction="none") for b in held]
     return float(torch.cat(nll).mean().exp())
 
 
@@ -167,8 +173,8 @@ def lightning_fit(bench: Bench) -> dict[str, dict[str, float]]:
     """An epoch by `trainer.fit` with our loader, logger and callbacks, against the same steps in a bare loop."""
     from lightning.pytorch.callbacks import ModelCheckpoint
 
+    from atd.encoded import EncodedCorpus
     from atd.windows import WindowLoader
-    from datamodules.cache import EncodedCorpus
     from tasks.learning.language_model import LanguageModel, Optim
     from tasks.learning.training import History, build_trainer
 
@@ -196,7 +202,7 @@ def lightning_fit(bench: Bench) -> dict[str, dict[str, float]]:
             trainer.fit(module(), loader())
             assert trainer.global_step == steps
 
-    batches = [tuple(t.to(bench.device) for t in batch) for batch in loader()]
+    batches = [batch.to(bench.device) for batch in loader()]
 
     def bare() -> None:
         lm = module().to(bench.device)

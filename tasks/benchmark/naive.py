@@ -12,6 +12,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from atd.lm import NextWordModel
 from atd.vocabulary import BOS_ID
+from atd.windows import WindowBatch
 
 
 class NaiveLM(nn.Module):
@@ -30,10 +31,9 @@ class NaiveLM(nn.Module):
         return functional.linear(f_BF, self.words.weight, self.bias)
 
 
-def train_step(model: nn.Module, optimiser: torch.optim.Optimizer, batch: tuple[Tensor, ...]) -> None:
-    context, target, attribute = batch
+def train_step(model: nn.Module, optimiser: torch.optim.Optimizer, batch: WindowBatch) -> None:
     optimiser.zero_grad()
-    functional.cross_entropy(model(context, attribute), target).backward()
+    functional.cross_entropy(model(batch.context, batch.attribute), batch.target).backward()
     optimiser.step()
 
 

@@ -10,8 +10,9 @@ import torch
 
 from atd.contrast import hinge, rotations
 from atd.optim import RowAdaGrad
+from atd.ragged import Ragged
 from atd.ranking import RankingModel
-from datamodules.pairs import PairLoader, Pairs, Sentences
+from datamodules.pairs import PairLoader, Pairs
 from tasks.benchmark import synthetic
 from tasks.benchmark.measure import Bench, alternate, faster
 from tasks.benchmark.naive import PaddedRanking, ranking_step
@@ -20,7 +21,7 @@ V, K, D, F, WORDS, B = 60_000, 100, 16, 100, 25, 512  # words per language and b
 
 
 def pairs(n: int, V: int = V) -> Pairs:
-    sides = [Sentences(*synthetic.texts(n, WORDS, V, 4, seed)[:2]) for seed in (0, 1)]
+    sides = [Ragged(*synthetic.texts(n, WORDS, V, 4, seed)[:2]) for seed in (0, 1)]
     return Pairs((0, 1), *sides)
 
 

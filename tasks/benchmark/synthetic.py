@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from atd.vocabulary import SPECIALS, Vocabulary
+from atd.windows import WindowBatch
 
 TOPICS = 20
 
@@ -27,11 +28,10 @@ def tokens(n: int, V: int, seed: int = 0) -> np.ndarray:
     return np.searchsorted(share, np.random.default_rng(seed).integers(0, share[-1], n), side="right")
 
 
-def batch(B: int, N: int, V: int, A: int, device: torch.device, seed: int = 0) -> tuple[torch.Tensor, ...]:
-    """(context_BN, target_B, attribute_B)"""
+def batch(B: int, N: int, V: int, A: int, device: torch.device, seed: int = 0) -> WindowBatch:
     words = torch.from_numpy(tokens(B * (N + 1), V, seed)).view(B, N + 1).to(device)
     attribute = torch.from_numpy(np.random.default_rng(seed).integers(0, A, B)).to(device)
-    return words[:, :N].contiguous(), words[:, N].contiguous(), attribute
+    return WindowBatch(words[:, :N].contiguous(), words[:, N].contiguous(), attribute)
 
 
 def texts(n: int, words: int, V: int, A: int, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -7,8 +7,9 @@ import tempfile
 import numpy as np
 import pyarrow as pa
 
+from atd.encoded import EncodedCorpus
 from atd.tokeniser import Tokeniser
-from datamodules.cache import EncodedCorpus, open_or_build
+from datamodules.cache import open_or_build
 from datamodules.corpus import sample_folder
 from datamodules.encode import encode
 from datamodules.readers.books import read_books

@@ -183,10 +183,10 @@ def retrieval(
 ) -> tuple[float, float]:
     """P@1 from source to target and back, over all lines of a part or those whose target is written in `only`."""
     source = data.source(pair, part)
-    a_nK = model.sentences(source.tokens, source.offsets, 0)
+    a_nK = model.sentences(source, 0)
     b_nK = torch.zeros_like(a_nK)
     for language, lines, sentences in data.target(pair, part):
-        b_nK[torch.tensor(lines)] = model.sentences(sentences.tokens, sentences.offsets, language)
+        b_nK[torch.tensor(lines)] = model.sentences(sentences, language)
     if only is not None:
         kept = torch.from_numpy(data.written_in(pair, part) == only)
         a_nK, b_nK = a_nK[kept], b_nK[kept]

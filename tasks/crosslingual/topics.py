@@ -59,7 +59,7 @@ class Documents:
             documents, labels = self.data.topics(source, language, split)
             weight = self.idf[language] if weighting == "idf" else None
             i = self.model.language(language)
-            x = self.model.sentences(documents.tokens, documents.offsets, i, weight)
+            x = self.model.sentences(documents, i, weight)
             self._made[key] = x.cpu().numpy(), labels
         return self._made[key]
 

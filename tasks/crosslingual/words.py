@@ -15,13 +15,14 @@ from torch import Tensor
 
 from atd.errors import AtdError
 from atd.neighbours import unit
+from atd.ragged import Ragged, offsets_of
 from atd.vocabulary import SPECIALS
 
 if TYPE_CHECKING:
     from atd.ranking import RankingModel
     from atd.vocabulary import Vocabulary
     from datamodules.europarl_rcv import EuroparlRCV
-    from datamodules.pairs import Pairs, Sentences
+    from datamodules.pairs import Pairs
 
 QUERIES = ("january", "market", "war", "said", "two", "fisheries", "women", "budget")
 PHRASES = ("declare war", "private sector", "one million euros", "united states", "first session", "european union",
@@ -68,7 +69,7 @@ def induced_dictionary(
     return [(int(i) + first, int(best_y[i]) + len(SPECIALS)) for i in kept]
 
 
-def presence(sentences: Sentences, V: int) -> sparse.csc_array:
+def presence(sentences: Ragged, V: int) -> sparse.csc_array:
     """1 where a sentence (row) has the word (column)."""
     shape = len(sentences), V
     m = sparse.csr_array((np.ones(len(sentences.tokens), np.float32), sentences.tokens, sentences.offsets), shape=shape)
@@ -128,7 +129,7 @@ def neighbour_rows(
     return rows
 
 
-def collocations(sentences: Sentences, most: int = 30_000, lines: int = 40_000) -> list[np.ndarray]:
+def collocations(sentences: Ragged, most: int = 30_000, lines: int = 40_000) -> list[np.ndarray]:
     """The runs of one to three known words that occur most often, at least three times, within sentences."""
     tokens = sentences.tokens[: sentences.offsets[min(lines, len(sentences))]].astype(np.int64)
     sentence = np.repeat(np.arange(len(sentences)), np.diff(sentences.offsets))[: len(tokens)]
@@ -152,7 +153,7 @@ def collocation_rows(
     columns = []
     for i, text in texts.items():
         runs = collocations(text)
-        vectors = model.sentences(np.concatenate(runs), np.cumsum([0, *(len(r) for r in runs)]), i)
+        vectors = model.sentences(Ragged(np.concatenate(runs), offsets_of([len(r) for r in runs])), i)
         columns.append(nearest_runs(model, data, queries, vectors, runs, i, k))
     return [[query, *(column[q] for column in columns)] for q, query in enumerate(queries)]
 
@@ -161,7 +162,7 @@ def nearest_runs(model, data, queries, vectors: Tensor, runs: list[np.ndarray], 
     out = []
     for query in queries:
         ids = data.vocabularies[0].encode(query.split())
-        v = model.sentences(ids, np.array([0, len(ids)]), 0)[0]
+        v = model.sentences(Ragged(ids, offsets_of([len(ids)])), 0)[0]
         cosine = vectors @ v
         names = [" ".join(data.vocabularies[language].decode(runs[j])) for j in cosine.topk(k + 1).indices.tolist()]
         out.append("; ".join([name for name in names if language or name != query][:k]))

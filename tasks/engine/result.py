@@ -56,9 +56,7 @@ class Result:
     def figure(self, name: str, figure: MatplotlibFigure, caption: str) -> None:
         self.sections.append(Figure(name, figure, caption))
 
-    def text(
-        self, title: str, paragraphs: Sequence[str] = (), samples: Sequence[tuple[str, str]] = ()
-    ) -> None:
+    def text(self, title: str, paragraphs: Sequence[str] = (), samples: Sequence[tuple[str, str]] = ()) -> None:
         self.sections.append(Text(title, paragraphs, samples))
 
     def score_table(self) -> Table:

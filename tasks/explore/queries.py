@@ -13,8 +13,9 @@ import torch
 from atd.errors import AtdError
 from atd.expression import nearest_names
 from atd.generate import generate
-from atd.inference.infer import SoftmaxWords, infer, windows
+from atd.inference.infer import SoftmaxWords, infer
 from atd.neighbours import compare, unit
+from atd.ragged import Ragged, offsets_of
 from atd.softmax import losses
 from atd.tokeniser import Tokeniser
 from atd.vocabulary import BOS_ID, SPECIALS, UNK_ID
@@ -137,13 +138,13 @@ class Engine:
         known = [i for i in ids if i != UNK_ID]
         if len(known) < 5:
             raise AtdError(f"only {len(known)} known words in the text; paste a sentence or more")
-        tokens = torch.tensor(ids[:READ])
-        offsets = torch.tensor([0, len(tokens)])
-        x = infer(self.model, tokens, offsets, samples=SOFTMAX, tolerance=0.1, iterations=STEPS).x[0]
+        text_ids = np.array(ids[:READ])
+        pasted = Ragged(text_ids, offsets_of([len(text_ids)]))
+        x = infer(self.model, *pasted.flat, samples=SOFTMAX, tolerance=0.1, iterations=STEPS).x[0]
         cosine_A = unit(self.x_AD) @ unit(x)
-        perplexity_A = self.perplexities(tokens, offsets)
+        perplexity_A = self.perplexities(pasted)
         return {
-            "read": len(tokens),
+            "read": len(text_ids),
             "words": len(ids),
             "unknown": unknown[:20],
             "unknown_count": len(ids) - len(known),
@@ -154,11 +155,11 @@ class Engine:
         }
 
     @torch.inference_mode()
-    def perplexities(self, tokens_T: torch.Tensor, offsets: torch.Tensor) -> torch.Tensor:
+    def perplexities(self, pasted: Ragged) -> torch.Tensor:
         """Perplexity of a text under every attribute's vector (A), over the softmax of `SOFTMAX` words."""
-        where = (tokens_T != UNK_ID).nonzero()[:, 0]
-        r_TF = self.model.context(windows(tokens_T, offsets, where, self.model.C.shape[0]))
-        target_T, words = tokens_T[where], self.softmax
+        known = np.flatnonzero(pasted.tokens != UNK_ID)
+        r_TF = self.model.context(torch.from_numpy(pasted.windows(len(self.model.C), known)))
+        target_T, words = torch.from_numpy(pasted.tokens[known]), self.softmax
         own = words.W_VF[target_T], words.b_V[target_T], words.column_V[target_T]
         out = []
         for gate_F in self.model.gate(self.x_AD):

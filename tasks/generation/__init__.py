@@ -106,8 +106,8 @@ def perplexities(module, data: Corpus) -> dict[str, float]:
 
 def windows(data: Corpus) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """All held-out windows: contexts, targets, books."""
-    columns = zip(*data.test_dataloader(), strict=True)
-    context, target, book = (torch.cat(column) for column in columns)
+    batches = list(data.test_dataloader())
+    context, target, book = (torch.cat([getattr(b, n) for b in batches]) for n in ("context", "target", "attribute"))
     return context, target, book
 
 

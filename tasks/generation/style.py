@@ -143,7 +143,7 @@ def shown_pair(names) -> tuple[int, int]:
 
 
 def measure_inferred(result: Result, model, data: Corpus, reader: Reader, x_AD: torch.Tensor, cfg: DictConfig) -> None:
-    """"Write like this passage": infer the vector of an unseen passage of each book and sample under it."""
+    """ "Write like this passage": infer the vector of an unseen passage of each book and sample under it."""
     test, names = data.encoded["test"], data.attributes
     first = [int(np.flatnonzero(test.attributes == a)[0]) for a in np.unique(test.attributes)]
     books = test.attributes[first]

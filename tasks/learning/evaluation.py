@@ -31,7 +31,7 @@ def trigram_perplexities(data: Corpus) -> dict[str, float]:
     """The count baseline on the same words, its one setting tuned on the validation part."""
     parts = {}
     for split, loader in {"train": data.train_dataloader(), **held_out(data)}.items():
-        batches = [(context[:, -2:].numpy(), target.numpy()) for context, target, *_ in loader]
+        batches = [(batch.context[:, -2:].numpy(), batch.target.numpy()) for batch in loader]
         parts[split] = tuple(np.concatenate(column) for column in zip(*batches, strict=True))
     model = Trigram(len(data.vocabulary)).fit(*parts["train"]).tune(*parts["val"])
     return {split: model.perplexity(*parts[split]) for split in ("val", "test")}

@@ -14,6 +14,7 @@ from atd.lm import NextWordModel
 from atd.noise import Noise
 from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, parameter_groups
 from atd.vocabulary import Vocabulary
+from atd.windows import WindowBatch
 from tasks.engine.seeding import seed_step
 from tasks.learning.models import build, start
 
@@ -114,7 +115,7 @@ class LanguageModel(lightning.LightningModule):
             for name in ("nll", "sampled_nll"):
                 register_fsdp_forward_method(self.model, name)
 
-    def draws(self, batch_idx: int) -> torch.Generator:
+    def seeded(self, batch_idx: int) -> torch.Generator:
         """Noise words and dropout are a function of seed and step alone: a resumed run draws the same ones.
 
         Processes draw the noise words that one would, each those of its part of the batch, and their own dropout.
@@ -125,47 +126,33 @@ class LanguageModel(lightning.LightningModule):
         seed_step(seed + self.global_rank, self.device)
         return torch.Generator().manual_seed(seed)
 
-    def training_step(self, batch, batch_idx: int) -> torch.Tensor:
-        context, target, attribute, *rest = batch
-        language = int(rest[0]) if rest else 0
-        draws, loader = self.draws(batch_idx), self.trainer.train_dataloader
+    def training_step(self, batch: WindowBatch, batch_idx: int) -> torch.Tensor:
+        generator = self.seeded(batch_idx)
         if self.optim.samples:
-            self.noise[language].place = getattr(loader, "place", None)
-            loss = self.model.sampled_nll(
-                context,
-                target,
-                self.noise[language],
-                self.optim.samples,
-                draws,
-                attribute,
-                language,
-            )
+            draw = self.noise[batch.language].draw(self.optim.samples, generator, batch.place)
+            loss = self.model.sampled_nll(batch.context, batch.target, draw, batch.attribute, batch.language)
         else:
-            loss = self.model.nll(context, target, attribute, language)
-        loss = loss * getattr(loader, "weight", 1.0)
+            loss = self.model.nll(batch.context, batch.target, batch.attribute, batch.language)
+        loss = loss * batch.weight
         if self.global_step % self.trainer.log_every_n_steps == 0:
             self.log("train/loss", loss, sync_dist=True)
         return loss
 
-    def validation_step(self, batch, batch_idx: int) -> None:
+    def validation_step(self, batch: WindowBatch, batch_idx: int) -> None:
         self.perplexity.update(self.nll(batch))
         self.log("val/perplexity", self.perplexity, on_epoch=True, on_step=False)
 
-    def nll(self, batch) -> torch.Tensor:
+    def nll(self, batch: WindowBatch) -> torch.Tensor:
         """Exact negative log-likelihood of every word of a batch."""
-        context, target, attribute, *rest = batch
-        language = int(rest[0]) if rest else 0
         with torch.autocast(self.device.type, enabled=False):
-            return self.model.nll(context, target, attribute, language, reduction="none")
+            return self.model.nll(batch.context, batch.target, batch.attribute, batch.language, reduction="none")
 
     def configure_optimizers(self):
         o = self.optim
         groups = parameter_groups(self.model, o.decay_words, o.decay_contexts, o.lr * o.lr_attributes)
         if o.name == "sgd":
             optimiser: torch.optim.Optimizer = PaperSGD(groups, lr=o.lr, momentum=o.p_i)
-            schedule: torch.optim.lr_scheduler.LRScheduler = PaperSchedule(
-                optimiser, o.lr_decay, o.p_i, o.p_f, o.T
-            )
+            schedule: torch.optim.lr_scheduler.LRScheduler = PaperSchedule(optimiser, o.lr_decay, o.p_i, o.p_f, o.T)
             return [optimiser], [schedule]
         if o.name == "adagrad":
             optimiser = RowAdaGrad(groups, lr=o.lr)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from atd.ragged import Ragged
 from atd.tokeniser import Tokeniser
 
 if TYPE_CHECKING:
@@ -31,15 +32,16 @@ class Surface(Tokeniser):
 def counts(texts: pa.Array | pa.ChunkedArray) -> csr_matrix:
     """How often every distinct token occurs in every text (n×types)."""
     tokens = Surface()(texts)
-    return count_table(tokens.index, tokens.offsets, len(tokens.types))
+    return count_table(tokens, len(tokens.types))
 
 
-def count_table(tokens: np.ndarray, offsets: np.ndarray, V: int) -> csr_matrix:
-    """How often every id occurs in every document (n×V)."""
+def count_table(texts: Ragged, V: int) -> csr_matrix:
+    """How often every id occurs in every text (n×V)."""
     from scipy.sparse import csr_matrix
 
-    ones = np.ones(len(tokens), np.float32)
-    table = csr_matrix((ones, np.array(tokens), np.array(offsets)), shape=(len(offsets) - 1, V))  # copies: both change
+    ones = np.ones(len(texts.tokens), np.float32)
+    tokens, offsets = texts.tokens.copy(), texts.offsets.copy()  # both change
+    table = csr_matrix((ones, tokens, offsets), shape=(len(texts), V))
     table.sum_duplicates()
     return table
 

@@ -103,9 +103,7 @@ def train(
     interrupts = [*pruning(cfg, out, name, monitor), Preemption(folder)]
     trainer = build_trainer(cfg, out, name, [history, stopping, best, last, *bar, *interrupts, *callbacks])
     resumable = folder / "last.ckpt"
-    trainer.fit(
-        module, data, ckpt_path=resumable if cfg.resume and resumable.exists() else None, weights_only=True
-    )
+    trainer.fit(module, data, ckpt_path=resumable if cfg.resume and resumable.exists() else None, weights_only=True)
     return history.epochs
 
 

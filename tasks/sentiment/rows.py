@@ -11,7 +11,7 @@ import torch
 from omegaconf import OmegaConf
 
 from atd.errors import AtdError
-from atd.inference.infer import infer, windows
+from atd.inference.infer import infer
 from datamodules.trees import Texts
 from tasks.learning.inference import options
 from tasks.sentiment.baselines import binb, doc2vec, lbl, word_average
@@ -73,15 +73,23 @@ def labels_as_attributes(study: Study, seed: int) -> Outcome:
     train, dev = (replace(texts[s], attributes=texts[s].label.astype(np.int32)) for s in ("train", "dev"))
     once = Study(OmegaConf.merge(cfg, {"optim": cfg.task.labels, "trainer": {"max_epochs": 1}}), study.out)
     module, curve = fit_language_model(
-        once, config, f"labels-{seed}", seed, train, dev, list(LABELS), torch.eye(len(LABELS)), learn=True,
+        once,
+        config,
+        f"labels-{seed}",
+        seed,
+        train,
+        dev,
+        list(LABELS),
+        torch.eye(len(LABELS)),
+        learn=True,
         fall=True,
     )
     model, logp = module.model.eval(), {}
     for split in ("dev", "test"):
-        tokens, offsets = texts[split].flat
-        text = torch.repeat_interleave(torch.arange(len(offsets) - 1), offsets.diff())
-        context = windows(tokens, offsets, torch.arange(len(tokens)), cfg.model.context)
-        score = torch.zeros(len(offsets) - 1, 5)
+        tokens, _ = texts[split].flat
+        text = torch.from_numpy(texts[split].owner)
+        context = torch.from_numpy(texts[split].windows(cfg.model.context))
+        score = torch.zeros(len(texts[split]), 5)
         with torch.no_grad():
             for k in range(5):
                 nll = model.nll(context, tokens, torch.full_like(tokens, k), reduction="none")

@@ -70,9 +70,16 @@ def test_gradient_matches_finite_differences(samples):
     where = torch.arange(len(tokens))
     with torch.no_grad():
         problem = Problem.of(
-            SoftmaxWords(*model.output(), samples), model.context(windows(tokens, offsets, where, N)), tokens,
-            offsets.diff(), torch.randn(4, D, dtype=torch.float64),
-            W_fd=model.W_fd, stretch=1.0, gate_bias=0.0, l2=0.3, positive=False,
+            SoftmaxWords(*model.output(), samples),
+            model.context(windows(tokens, offsets, where, N)),
+            tokens,
+            offsets.diff(),
+            torch.randn(4, D, dtype=torch.float64),
+            W_fd=model.W_fd,
+            stretch=1.0,
+            gate_bias=0.0,
+            l2=0.3,
+            positive=False,
         )
         x = torch.randn(4, D, dtype=torch.float64)
         _, J, g = problem.value_and_gradient(x)
@@ -103,8 +110,14 @@ def test_agrees_with_scipy(activation):
             return J.item(), g.numpy()
 
         bounds = [(0, None)] * D if activation == "relu" else None
-        best = minimize(f, np.maximum(prior[i].numpy(), 0), jac=True, method="L-BFGS-B", bounds=bounds,
-                        options={"ftol": 1e-14, "gtol": 1e-9})
+        best = minimize(
+            f,
+            np.maximum(prior[i].numpy(), 0),
+            jac=True,
+            method="L-BFGS-B",
+            bounds=bounds,
+            options={"ftol": 1e-14, "gtol": 1e-9},
+        )
         np.testing.assert_allclose(found.x[i].numpy(), best.x, atol=1e-4)
         assert found.objective[i].item() == pytest.approx(best.fun, abs=1e-4)
     if activation == "relu":
@@ -137,9 +150,16 @@ def test_the_stand_in_has_the_gradient_of_the_objective(few_words):
     where, x = torch.arange(len(tokens)), torch.randn(6, D, dtype=torch.float64)
     with torch.no_grad():
         problem = Problem.of(
-            SoftmaxWords(*model.output()), model.context(windows(tokens, offsets, where, N)), tokens,
-            offsets.diff(), torch.zeros(6, D, dtype=torch.float64),
-            W_fd=model.W_fd, stretch=1.0, gate_bias=1.0, l2=0.3, positive=False,
+            SoftmaxWords(*model.output()),
+            model.context(windows(tokens, offsets, where, N)),
+            tokens,
+            offsets.diff(),
+            torch.zeros(6, D, dtype=torch.float64),
+            W_fd=model.W_fd,
+            stretch=1.0,
+            gate_bias=1.0,
+            l2=0.3,
+            positive=False,
         )
         nll, J, g, likely = nearby.evaluate(problem, x)
         torch.testing.assert_close((nll, J, g), problem.value_and_gradient(x))

@@ -18,7 +18,8 @@ import pytest
 
 from atd.errors import AtdError
 from atd.vocabulary import Vocabulary
-from datamodules.cache import EncodedCorpus, fingerprint, open_or_build
+from atd.encoded import EncodedCorpus
+from datamodules.cache import fingerprint, open_or_build
 
 ROOT = Path(__file__).parents[2]
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from atd.errors import AtdError
-from datamodules.cache import EncodedCorpus
+from atd.encoded import EncodedCorpus
 from datamodules.corpus import Corpus
 from datamodules.encode import encode
 

@@ -14,7 +14,8 @@ from datamodules.corpus import sample_folder
 from datamodules.europarl_rcv import EuroparlRCV
 from datamodules.identify import identify
 from datamodules.multilingual import unseen
-from datamodules.pairs import PairLoader, Pairs, Sentences
+from atd.ragged import Ragged
+from datamodules.pairs import PairLoader, Pairs
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +35,7 @@ def words(data: EuroparlRCV, language: int, sentence: np.ndarray) -> str:
     return " ".join(data.vocabularies[language].decode(sentence))
 
 
-def sentence(side: Sentences, i: int) -> np.ndarray:
+def sentence(side: Ragged, i: int) -> np.ndarray:
     return side.tokens[side.offsets[i] : side.offsets[i + 1]]
 
 
@@ -126,7 +127,7 @@ def test_lines_go_to_the_language_they_are_written_in(cache, tmp_path):
 
 def toy_pairs(n: int = 50) -> Pairs:
     offsets = np.arange(n + 1) * 2
-    side = Sentences(np.arange(2 * n) // 2, offsets)  # sentence i is the word i, twice
+    side = Ragged(np.arange(2 * n) // 2, offsets)  # sentence i is the word i, twice
     return Pairs((0, 1), side, side)
 
 

@@ -49,7 +49,7 @@ def test_tokens_get_the_tags_of_their_pieces(trained):
     texts = pa.array(["The ship sailed. He saw two ships", None, "a " * 150 + "b", "", "Stop!"])
     tokens = Tokeniser()(texts)
     index, names = trained.tag_tokens(tokens)
-    assert index.dtype == np.int32 and len(index) == len(tokens.index) and names == sorted(names)
+    assert index.dtype == np.int32 and len(index) == len(tokens.tokens) and names == sorted(names)
     tags = [names[i] for i in index]
     a = tokens.offsets
     assert tags[: a[1]] == [

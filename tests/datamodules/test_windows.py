@@ -11,7 +11,7 @@ from atd.errors import AtdError
 from atd.permutation import Permutation
 from atd.vocabulary import BOS_ID
 from atd.windows import WindowLoader
-from datamodules.cache import EncodedCorpus
+from atd.encoded import EncodedCorpus
 
 
 def corpus(lengths: list[int], attributes: str = "document", seed: int = 0) -> EncodedCorpus:

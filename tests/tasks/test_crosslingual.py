@@ -14,7 +14,8 @@ from hydra import compose, initialize_config_dir
 
 from atd.errors import AtdError
 from atd.vocabulary import Vocabulary
-from datamodules.pairs import Pairs, Sentences
+from atd.ragged import Ragged
+from datamodules.pairs import Pairs
 from datamodules.sample import translations
 from tasks import crosslingual
 from tasks.crosslingual.topics import interval
@@ -116,7 +117,7 @@ def test_translation_precision_counts_any_right_answer():
 
 def test_collocations_stay_within_sentences():
     tokens = np.array([5, 6, 7, 5, 6, 5, 6, 8, 0, 5])
-    runs = collocations(Sentences(tokens, np.array([0, 3, 5, 8, 10])))
+    runs = collocations(Ragged(tokens, np.array([0, 3, 5, 8, 10])))
     assert sorted(map(tuple, runs)) == [(5,), (5, 6), (6,)]
 
 
@@ -163,7 +164,7 @@ def test_the_command_line(tmp_path):
 
 
 def pairs_of(n: int) -> Pairs:
-    side = Sentences(np.arange(n), np.arange(n + 1))
+    side = Ragged(np.arange(n), np.arange(n + 1))
     return Pairs((0, 1), side, side)
 
 

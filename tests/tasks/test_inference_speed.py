@@ -90,8 +90,10 @@ def test_convex_is_ten_times_sooner_where_sgd_gets(bank, model):
                 break
     for (lr, passes), (seconds, gap) in theirs.items():
         sooner = [s for s, g in ours.values() if g <= gap]
-        print(f"sgd step {lr} passes {passes}: {seconds:.2f} s, gap {gap:.1e}; convex {min(sooner):.2f} s, "
-              f"{seconds / min(sooner):.1f} times sooner")
+        print(
+            f"sgd step {lr} passes {passes}: {seconds:.2f} s, gap {gap:.1e}; convex {min(sooner):.2f} s, "
+            f"{seconds / min(sooner):.1f} times sooner"
+        )
     for tolerance, (seconds, gap) in ours.items():
         print(f"convex tolerance {tolerance}: {seconds:.2f} s, gap {gap:.1e}")
     seconds, gap = min(theirs.values(), key=lambda found: found[1])
@@ -102,8 +104,14 @@ def test_faster_than_gensim_and_no_less_accurate(bank, model):
     from gensim.models.doc2vec import Doc2Vec, TaggedDocument
 
     lines = {s: synthetic.strings(texts.tokens, texts.offsets) for s, texts in bank.sentences.items()}
-    rival = Doc2Vec([TaggedDocument(line, [i]) for i, line in enumerate(lines["train"])], vector_size=D, min_count=1,
-                    workers=1, epochs=10, seed=1)
+    rival = Doc2Vec(
+        [TaggedDocument(line, [i]) for i, line in enumerate(lines["train"])],
+        vector_size=D,
+        min_count=1,
+        workers=1,
+        epochs=10,
+        seed=1,
+    )
 
     def gensim(split):
         return np.stack([rival.infer_vector(line) for line in lines[split]])
@@ -120,8 +128,9 @@ def test_faster_than_gensim_and_no_less_accurate(bank, model):
     label = {s: texts.label for s, texts in bank.sentences.items()}
     for name, f in (("gensim", gensim), ("ours", ours)):
         vectors = {s: f(s) for s in bank.sentences}
-        logp, _ = classify(vectors, label["train"], np.ones(len(label["train"])), label["train"], label["dev"],
-                           powers=(0.0,))
+        logp, _ = classify(
+            vectors, label["train"], np.ones(len(label["train"])), label["train"], label["dev"], powers=(0.0,)
+        )
         found[name] = {s: accuracies(logp[s], label[s]) for s in logp}
     print(f"{ratio:.2f} times gensim's rate ({len(lines['test']) / np.median(seconds['ours']):.0f} sentences/s)", found)
     assert ratio >= 2

@@ -1,0 +1,60 @@
+"""A corpus as ids: documents, the attributes of each, and what else is known of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from atd.ragged import Ragged, offsets_of
+from atd.vocabulary import Vocabulary
+
+
+@dataclass
+class EncodedCorpus(Ragged):
+    """Documents as ids. The arrays of an opened cache are read-only views of the mapped file.
+
+    `tokens` (n_tokens,) int32 · `offsets` (n_docs+1,) int64 · `attributes` int32: (n_docs,), (n_docs, M), or
+    (n_tokens,) with `per_token` · `columns`: further values per document, NumPy or Arrow arrays · `meta`: JSON values,
+    among them `vocabulary` and `attributes` (their names).
+    """
+
+    attributes: np.ndarray
+    columns: dict[str, Any] = field(default_factory=dict)
+    meta: dict[str, Any] = field(default_factory=dict)
+    per_token: bool = False
+
+    def __post_init__(self) -> None:
+        documents, n = len(self), len(self.tokens)
+        rows = n if self.per_token else documents
+        if self.offsets[0] != 0 or self.offsets[-1] != n or len(self.attributes) != rows:
+            raise ValueError(
+                f"offsets or {len(self.attributes)} attributes do not fit {documents} documents, {n} tokens"
+            )
+        for name, values in self.columns.items():
+            if len(values) != documents:
+                raise ValueError(f"column {name}: {len(values)} values for {documents} documents")
+
+    @cached_property
+    def vocabulary(self) -> Vocabulary:
+        return Vocabulary.from_state(self.meta["vocabulary"])
+
+    def take(self, rows: np.ndarray) -> EncodedCorpus:
+        """The corpus of some documents (a mask or indices). Neighbouring ones are a view, others a copy."""
+        index = np.asarray(rows)
+        index = np.flatnonzero(index) if index.dtype == bool else index.astype(np.int64)
+        if len(index) and np.array_equal(index, np.arange(index[0], index[-1] + 1)):
+            return self._slice(int(index[0]), int(index[-1]) + 1)
+        where, offsets = self.where(index)
+        attributes = self.attributes[where if self.per_token else index]
+        columns = {name: values.take(index) for name, values in self.columns.items()}
+        return EncodedCorpus(self.tokens[where], offsets, attributes, columns, self.meta, self.per_token)
+
+    def _slice(self, first: int, last: int) -> EncodedCorpus:
+        flat = slice(self.offsets[first], self.offsets[last])
+        attributes = self.attributes[flat if self.per_token else slice(first, last)]
+        columns = {name: values[first:last] for name, values in self.columns.items()}
+        offsets = offsets_of(self.lengths[first:last])
+        return EncodedCorpus(self.tokens[flat], offsets, attributes, columns, self.meta, self.per_token)
