@@ -136,6 +136,10 @@ class MultiplicativeLM(FactoredTensor, NextWordModel):
     def L(self) -> nn.Parameter:
         return self.attributes.L
 
+    def vectors(self) -> Tensor:
+        """x of every attribute (A×D)."""
+        return self.attributes.vectors()
+
     def context(self, context_BN: Tensor) -> Tensor:
         """W_fk r̂ before the gate (B×F): all of the model that does not depend on x.
 
@@ -211,6 +215,10 @@ class TensorLM(NextWordModel):
     @property
     def L(self) -> nn.Parameter:
         return self.attributes.L
+
+    def vectors(self) -> Tensor:
+        """x of every attribute (A×D)."""
+        return self.attributes.vectors()
 
     def hidden(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
         """r̂ ⊗ x flattened (B×KD), so that the output layer is T flattened likewise."""

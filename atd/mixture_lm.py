@@ -29,15 +29,15 @@ class MixtureLM(MultiplicativeLM):
         """π (A×J)."""
         return self.u.softmax(1)
 
-    def mean_vectors(self) -> Tensor:
-        """Σ_j π_aj x_aj (A×D): one vector per attribute, for maps and neighbours."""
+    def vectors(self) -> Tensor:
+        """Σ_j π_aj x_aj (A×D): one vector per attribute, for maps, neighbours and samples."""
         x_AJD = self.attributes.vectors().view(*self.u.shape, -1)
         return (self.weights()[:, :, None] * x_AJD).sum(1)
 
     def hidden(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
         """Without a mixture there is one hidden vector: that of the mean x of an attribute, or of a ready x."""
         if attribute is not None and not attribute.is_floating_point():
-            attribute = self.mean_vectors()[attribute]
+            attribute = self.vectors()[attribute]
         return super().hidden(context_BN, attribute, language)
 
     def components_of(self, attribute_B: Tensor) -> Tensor:

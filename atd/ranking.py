@@ -51,7 +51,7 @@ class RankingModel(nn.Module):
         self.W_fk = nn.Parameter(torch.randn(sets, F, K) * F**-0.5)
         self.W_fv = nn.Parameter(torch.randn(int(self.bounds[-1]), F) * 0.1)
         self.attributes = AttributeTable(len(sizes), D, activation)
-        mean = float(self.attributes.vectors().detach().mean())
+        mean = float(self.vectors().detach().mean())
         self.W_fd = nn.Parameter((1 + 0.1 * torch.randn(sets, F, D)) / (D * mean))  # W_fd x ≈ 1: the gate starts open
         self.fixed_V: Tensor
         self.register_buffer("fixed_V", torch.zeros(len(self.W_fv), dtype=torch.bool))  # words that do not learn
@@ -62,6 +62,10 @@ class RankingModel(nn.Module):
     def L(self) -> nn.Parameter:
         return self.attributes.L
 
+    def vectors(self) -> Tensor:
+        """x of every language (A×D)."""
+        return self.attributes.vectors()
+
     def language(self, name: str) -> int:
         if name not in self.languages:
             raise AtdError(f"the model has no language {name!r}; it knows {', '.join(self.languages)}")
@@ -69,7 +73,7 @@ class RankingModel(nn.Module):
 
     def gate(self, language: int) -> Tensor:
         """W_fd x_l (F)."""
-        return self.W_fd[language % len(self.W_fd)] @ self.attributes.vectors()[language]
+        return self.W_fd[language % len(self.W_fd)] @ self.vectors()[language]
 
     def project(self, sums_BF: Tensor, language: int) -> Tensor:
         """From the sums of word rows to sentence vectors of unit norm (B×K)."""

@@ -66,6 +66,11 @@ class Corpus(LightningDataModule):
         return self.encoded["train"].vocabulary
 
     @property
+    def vocabularies(self) -> list[Vocabulary]:
+        """One per language where vocabularies are unshared."""
+        return [self.vocabulary]
+
+    @property
     def attributes(self) -> list[str]:
         return self.encoded["train"].meta["attributes"]
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import torch
 
 from atd.errors import AtdError
 from atd.lm import MultiplicativeLM
+from atd.settings import one_of
 from atd.vocabulary import UNK_ID
+from tasks.engine.check import Fits
 from tasks.engine.result import Result
 
 if TYPE_CHECKING:
@@ -20,6 +23,18 @@ if TYPE_CHECKING:
     from tasks.learning.models import Trained
 
 SHOWN = 20  # texts in the report
+
+FITS = Fits()
+
+
+@dataclass(frozen=True)
+class Settings:
+    name: str
+    text: str | None
+    path: str | None  # a file: one text per line, or a column of a .csv, .tsv or .arrow file
+    column: str
+    format: Annotated[str, one_of("arrow", "csv")]
+    tokeniser: dict[str, Any]  # for checkpoints that do not say how their corpus was tokenised
 
 
 def run(cfg: DictConfig, out: Path) -> Result:
@@ -105,7 +120,7 @@ def as_table(texts: list[str], found, trained: Trained) -> pa.Table:
     """One row per text: the vector, the trained attribute nearest to it, and the solver's certificate."""
     import pyarrow as pa
 
-    x, L = (torch.nn.functional.normalize(v, dim=1) for v in (found.x, trained.model.attributes.vectors().detach()))
+    x, L = (torch.nn.functional.normalize(v, dim=1) for v in (found.x, trained.model.vectors().detach()))
     cosine, nearest = (x @ L.T).max(1)
     return pa.table(
         {

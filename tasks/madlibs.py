@@ -5,8 +5,9 @@ B sequences, T tags of each, N context, D attribute dim.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import torch
@@ -14,7 +15,9 @@ import torch
 from atd.errors import AtdError
 from atd.expression import nearest_names
 from atd.generate import generate
+from atd.settings import number, optional, whole
 from atd.vocabulary import BOS_ID, UNK_ID
+from tasks.engine.check import LANGUAGE_MODELS, Fits
 from tasks.engine.result import Result
 from tasks.figures.charts import bars, learning_curves
 from tasks.learning.corpora import open_corpus
@@ -30,6 +33,20 @@ if TYPE_CHECKING:
 
 SEEN = 12  # words before a sequence that the tagger is shown; its network looks four to each side
 FORBID = (UNK_ID, BOS_ID)
+
+FITS = Fits(data=("Gutenberg",), models=("atd",), optims=LANGUAGE_MODELS)
+
+
+@dataclass(frozen=True)
+class Settings:
+    name: str
+    temperature: Annotated[float, number(0)]
+    top_k: Annotated[int | None, optional(whole(1))]
+    top_p: Annotated[float | None, optional(number(0, 1, open_low=True))]
+    sequences: Annotated[int, whole(1)]  # held-out tag sequences to realise
+    length: Annotated[int, whole(1)]  # tags of each
+    shown: Annotated[int, whole(1)]  # samples per prompt
+    prompts: list[dict[str, Any]]  # {start, tags}
 
 
 def run(cfg: DictConfig, out: Path) -> Result:
@@ -119,7 +136,7 @@ def realise(model, before: np.ndarray, asked_BT: np.ndarray, cfg: DictConfig) ->
     """A continuation of every context to its tags; the ungated model hears of no tags."""
     x_TBD = None
     if hasattr(model, "attributes"):
-        x_TBD = model.attributes.vectors().detach()[torch.from_numpy(asked_BT.T.astype(np.int64))]
+        x_TBD = model.vectors().detach()[torch.from_numpy(asked_BT.T.astype(np.int64))]
     return generate(
         model,
         x_TBD,

@@ -6,14 +6,17 @@ A attributes, D attribute dim.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
 from atd.attributes import correlations
 from atd.errors import AtdError
 from atd.expression import parse
+from atd.settings import number, one_of, whole
+from tasks.engine.check import Fits
 from tasks.engine.result import Result
 from tasks.figures.charts import heatmap
 from tasks.figures.maps import dendrogram, groups_of, neighbours_kept, project, scatter_map
@@ -24,10 +27,22 @@ if TYPE_CHECKING:
 
 NUMBERED = 60  # attributes up to which the correlation matrix can be read
 
+FITS = Fits()
+
+
+@dataclass(frozen=True)
+class Settings:
+    name: str
+    method: Annotated[str, one_of("tsne", "mds", "pca")]
+    perplexity: Annotated[float, number(0, open_low=True)]  # t-SNE's number of effective neighbours
+    colour: str  # what of a name gives its colour, as a regular expression
+    mix: list[str] | str  # mixes of attributes: which attributes are nearest to them
+    shown: Annotated[int, whole(1)]  # nearest attributes listed
+
 
 def run(cfg: DictConfig, out: Path) -> Result:
     trained = trained_model(cfg)
-    x_AD, names = trained.model.attributes.vectors().detach().numpy(), trained.attributes
+    x_AD, names = trained.model.vectors().detach().numpy(), trained.attributes
     if len(names) < 3:
         raise AtdError(f"checkpoint={cfg.checkpoint}: has {len(names)} attributes; a map needs at least 3")
     points = project(x_AD, cfg.task.method, cfg.task.perplexity, cfg.seed)

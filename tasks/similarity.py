@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import torch
@@ -19,7 +20,9 @@ from atd.errors import AtdError
 from atd.expression import parse
 from atd.lm import UnsharedLM
 from atd.neighbours import attribute_shift, compare, neighbours, query_vector, rank_shift, unit
+from atd.settings import optional, whole
 from atd.vocabulary import SPECIALS
+from tasks.engine.check import Fits
 from tasks.engine.result import Result
 from tasks.learning.models import Trained, trained_model
 
@@ -29,11 +32,22 @@ if TYPE_CHECKING:
 SPECIAL_IDS = range(len(SPECIALS))
 REPORTED_ATTRIBUTES = 300  # at most so many attributes are compared for one word; each costs a V×K product
 
+FITS = Fits()
+
+
+@dataclass(frozen=True)
+class Settings:
+    name: str
+    k: Annotated[int, whole(1)]  # neighbours compared
+    frequent: Annotated[int | None, optional(whole(1))]  # words among which those that change most are looked for
+    shown: Annotated[int, whole(1)]  # rows of each list
+    rows: list[dict[str, str]]  # instead of query, a and b
+
 
 @torch.inference_mode()
 def run(cfg: DictConfig, out: Path) -> Result:
     trained = trained_model(cfg)
-    x_AD = trained.model.attributes.vectors()
+    x_AD = trained.model.vectors()
     if isinstance(trained.model, UnsharedLM):
         return across_languages(cfg, trained, x_AD)
     a, b = (cfg.a, cfg.b) if cfg.a and cfg.b else named_pair(cfg, trained, x_AD)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 import torch
@@ -13,14 +14,16 @@ from atd.errors import AtdError
 from atd.expression import parse
 from atd.generate import generate
 from atd.neighbours import compare, rank_shift, unit
+from atd.settings import number, whole
 from atd.vocabulary import BOS_ID, SPECIALS, UNK_ID
+from tasks.engine.check import LANGUAGE_MODELS, Fits
 from tasks.engine.result import Result
+from tasks.engine.settings import settings
 from tasks.figures.charts import heatmap, learning_curves
 from tasks.figures.maps import plane, scatter_map
+from tasks.learning.comparison import compare_models, lbl_of
 from tasks.learning.corpora import open_corpus
-from tasks.learning.evaluation import held_out, perplexity, trigram_perplexities
-from tasks.learning.language_model import LanguageModel, language_model, lbl_of
-from tasks.learning.training import fit
+from tasks.learning.models import Trained
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -31,35 +34,45 @@ FREQUENT = 15  # uses under both attributes that make a word worth showing
 SEEN = 3  # uses under either that let a word be a neighbour
 SHOWN = 8
 
+FITS = Fits(
+    data=("Gutenberg", "Blogs", "TableCorpus", "Treebank", "Languages"),
+    models=("atd", "tensor", "mixture"),
+    optims=LANGUAGE_MODELS,
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    name: str
+    word: str | None  # whose neighbours are compared; None = the words that change most between a and b
+    a: str | None  # two attributes to compare and to mix; None = the two least alike
+    b: str | None
+    words: Annotated[int, whole(1)]  # length of each sample
+    temperature: Annotated[float, number(0)]
+
 
 def run(cfg: DictConfig, out: Path) -> Result:
+    task = settings(Settings, cfg.task)
     data = open_corpus(cfg)
-    attributes_exist(cfg, data)
-    models, curves, rows = {}, {}, {}
-    for name, config in {"atd": dict(cfg.model), "lbl": lbl_of(cfg)}.items():
-        module = language_model(config, data, cfg)
-        curves[name] = fit(module, data, cfg, out, name)
-        models[name] = module
-        rows[name] = {split: perplexity(module, loader) for split, loader in held_out(data).items()}
-    rows["trigram"] = trigram_perplexities(data)
-    rows = {n: {"perplexity": r["test"], "perplexity_dev": r["val"]} for n, r in rows.items()}
-    result = Result("tour", "atd/perplexity", rows, lower_is_better=True)
+    check_names(task, data)
+    models = compare_models(cfg, data, out, {"atd": cfg.model, "lbl": lbl_of(cfg)}, trigram=True)
+    trained = models.trained("atd")
+    result = Result("tour", "atd/perplexity", models.rows, lower_is_better=True)
     explain(result, data)
-    result.figure("learning_curves", learning_curves(curves), "Exact validation perplexity after each epoch.")
-    show_attributes(result, models["atd"])
-    a, b = chosen_pair(cfg, models["atd"])
-    show_neighbours(result, models["atd"], cfg.task.word, a, b, uses(data, a), uses(data, b))
-    show_samples(result, models["atd"], a, b, cfg)
+    result.figure("learning_curves", learning_curves(models.curves), "Exact validation perplexity after each epoch.")
+    show_attributes(result, trained)
+    a, b = chosen_pair(task, trained)
+    show_neighbours(result, trained, task.word, a, b, uses(data, a), uses(data, b))
+    show_samples(result, trained, a, b, task, cfg.seed)
     return result
 
 
-def attributes_exist(cfg: DictConfig, data: Corpus) -> None:
-    for key in ("a", "b"):
-        name = cfg.task[key]
+def check_names(task: Settings, data: Corpus) -> None:
+    for key, name in (("a", task.a), ("b", task.b)):
         if name is not None and name not in data.attributes:
             raise AtdError(f"task.{key}={name}: unknown attribute; it is one of {', '.join(data.attributes)}")
-    if cfg.task.word is not None:
-        data.vocabulary.id(cfg.task.word)
+    if task.word is not None:
+        data.vocabulary.id(task.word)
 
 
 def explain(result: Result, data: Corpus) -> None:
@@ -76,12 +89,12 @@ def explain(result: Result, data: Corpus) -> None:
     )
 
 
-def vectors(module: LanguageModel) -> np.ndarray:
-    return module.model.attributes.vectors().detach().numpy()
+def vectors(trained: Trained) -> np.ndarray:
+    return trained.model.vectors().detach().numpy()
 
 
-def show_attributes(result: Result, module: LanguageModel) -> None:
-    x_AD, names = vectors(module), module.attribute_names
+def show_attributes(result: Result, trained: Trained) -> None:
+    x_AD, names = vectors(trained), trained.attributes
     if len(names) < 2:
         return
     similar = correlations(x_AD)
@@ -93,17 +106,17 @@ def show_attributes(result: Result, module: LanguageModel) -> None:
     result.table("Nearest attributes", ["attribute", "nearest", "correlation"], rows)
 
 
-def chosen_pair(cfg: DictConfig, module: LanguageModel) -> tuple[int, int]:
+def chosen_pair(task: Settings, trained: Trained) -> tuple[int, int]:
     """The attributes the user named; otherwise the two least alike."""
-    names = module.attribute_names
-    similar = correlations(vectors(module))
+    names = trained.attributes
+    similar = correlations(vectors(trained))
     a, b = np.unravel_index(similar.argmin(), similar.shape)
-    if cfg.task.a is not None:
-        a = names.index(cfg.task.a)
+    if task.a is not None:
+        a = names.index(task.a)
         b = similar[a].argmin()
-    if cfg.task.b is not None:
-        b = names.index(cfg.task.b)
-        a = a if cfg.task.a is not None else similar[b].argmin()
+    if task.b is not None:
+        b = names.index(task.b)
+        a = a if task.a is not None else similar[b].argmin()
     return int(a), int(b)
 
 
@@ -118,11 +131,11 @@ def uses(data: Corpus, attribute: int) -> np.ndarray:
 
 @torch.inference_mode()
 def show_neighbours(
-    result: Result, module: LanguageModel, word: str | None, a: int, b: int, uses_a: np.ndarray, uses_b: np.ndarray
+    result: Result, trained: Trained, word: str | None, a: int, b: int, uses_a: np.ndarray, uses_b: np.ndarray
 ) -> None:
     """The paper's table of conditional neighbours, for one word or for those that change most."""
-    model, vocabulary, names = module.model, module.vocabularies[0], module.attribute_names
-    x = model.attributes.vectors()
+    model, vocabulary, names = trained.model, trained.vocabulary, trained.attributes
+    x = model.vectors()
     if word is not None:
         words = [vocabulary.id(word)]
     else:
@@ -147,20 +160,20 @@ def show_neighbours(
     )
 
 
-def show_samples(result: Result, module: LanguageModel, a: int, b: int, cfg: DictConfig) -> None:
+def show_samples(result: Result, trained: Trained, a: int, b: int, task: Settings, seed: int) -> None:
     """Text in the manner of A, of B and of their average."""
-    names, vocabulary = module.attribute_names, module.vocabularies[0]
-    x = module.model.attributes.vectors().detach()
+    names, vocabulary = trained.attributes, trained.vocabulary
+    x = trained.model.vectors().detach()
     samples = []
     for mix in (names[a], names[b], f"0.5*{names[a]} + 0.5*{names[b]}"):
-        generator = torch.Generator().manual_seed(cfg.seed)
+        generator = torch.Generator().manual_seed(seed)
         ids = generate(
-            module.model,
+            trained.model,
             parse(mix, names) @ x,
             [BOS_ID],
-            cfg.task.words,
+            task.words,
             generator=generator,
-            temperature=cfg.task.temperature,
+            temperature=task.temperature,
             forbid=(UNK_ID, BOS_ID),
         )
         samples.append((mix, " ".join(vocabulary.decode(ids[0]))))

@@ -54,9 +54,9 @@ def books_beside_their_twin(x_AD: torch.Tensor, names: list[str]) -> int:
 def test_books_by_one_author_are_nearest(tour):
     trained = load(tour[0])
     enough = 0.75 * len(trained.attributes)
-    assert books_beside_their_twin(trained.model.attributes.vectors(), trained.attributes) >= enough
+    assert books_beside_their_twin(trained.model.vectors(), trained.attributes) >= enough
     trained.model.attributes.reset()  # vectors that never met the text do not pass
-    assert books_beside_their_twin(trained.model.attributes.vectors(), trained.attributes) < enough
+    assert books_beside_their_twin(trained.model.vectors(), trained.attributes) < enough
 
 
 def test_planted_words_keep_the_company_of_their_book(tour):
@@ -64,7 +64,7 @@ def test_planted_words_keep_the_company_of_their_book(tour):
     trained = load(tour[0])
     groups = book_groups()
     own, other = [], []
-    for book, x_D in zip(trained.attributes, trained.model.attributes.vectors().detach(), strict=True):
+    for book, x_D in zip(trained.attributes, trained.model.vectors().detach(), strict=True):
         E = torch.nn.functional.normalize(trained.model.embeddings(x_D).detach(), dim=1)
         for word, companies in polysemous_words().items():
             for group, company in companies.items():

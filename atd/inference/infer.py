@@ -88,7 +88,7 @@ def _infer(model, tokens, offsets, prior, l2, samples, language, progress, solve
     tokens, offsets = tokens.to(device).long(), offsets.to(device).long()
     n, D = len(offsets) - 1, model.W_fd.shape[1]
     if prior is None:
-        prior = model.attributes.vectors().mean(0)
+        prior = model.vectors().mean(0)
     prior_nD = prior.to(device, model.b.dtype).expand(n, D)
     frozen = Frozen(model, tokens, offsets, samples, language)
     if empty := int((frozen.count_n == 0).sum()):

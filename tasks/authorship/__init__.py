@@ -18,6 +18,7 @@ from datamodules.encode import ids
 from tasks.authorship.attribution import INFERRED, TFIDF, Posts, Settings, compare, cross_validate, document_vectors
 from tasks.authorship.figures import attribute_map, conditional_neighbours, grouped_bars, same_age
 from tasks.authorship.likelihood import attribution_accuracies, log_likelihoods
+from tasks.authorship.settings import FITS, Settings
 from tasks.authorship.variants import composition, mixture
 from tasks.engine.result import Result
 from tasks.figures.charts import learning_curves
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from atd.lm import LogBilinearLM, MultiplicativeLM
     from datamodules.blogs import Blogs
 
+__all__ = ["FITS", "Settings", "run"]
+
 PARTS = ("experiments", "likelihood", "composition", "mixture")
 PAPER = {"tfidf": {"accuracy": 45.9}}  # its other rows are bars without figures
 
@@ -48,7 +51,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
     if classified or "likelihood" in parts:
         data = open_corpus(cfg)
         atd, lbl = trained(cfg, data, out, result)
-        x_AD = atd.attributes.vectors().detach()
+        x_AD = atd.vectors().detach()
         show_vectors(result, atd, data, cfg)
         table = data.prolific_posts()
         tokens = data.tokeniser.folded(table["text"])
@@ -144,7 +147,7 @@ def classify(result: Result, posts: Posts, cfg: DictConfig, out: Path) -> None:
 
 def show_vectors(result: Result, atd: MultiplicativeLM, data: Blogs, cfg: DictConfig) -> None:
     """The map of all tuples, and how words change between the paper's pairs of bloggers."""
-    x_AD = atd.attributes.vectors().detach()
+    x_AD = atd.vectors().detach()
     figure = attribute_map(x_AD.numpy(), data.attributes, cfg.seed)
     near, chance = same_age(x_AD.numpy(), data.attributes)
     result.rows.setdefault("atd", {})["nearest_same_age"] = near
@@ -174,7 +177,7 @@ def who_wrote(
     first = np.sort(np.unique(author, return_index=True)[1])
     chosen = first[np.linspace(0, len(first) - 1, min(cfg.task.texts, len(first))).astype(int)]
     texts = words.take(chosen).heads(cfg.task.text_words)
-    log_p = log_likelihoods(atd, texts, atd.attributes.vectors().detach(), seed=cfg.seed)
+    log_p = log_likelihoods(atd, texts, atd.vectors().detach(), seed=cfg.seed)
     train = data.encoded["train"]
     prior = np.bincount(train.attributes, minlength=len(data.attributes)) / len(train)
     seen = [data.attributes[a] for a in train.attributes]

@@ -37,7 +37,7 @@ def composition(result: Result, cfg: DictConfig, out: Path) -> None:
     for name, data in corpora.items():
         module = language_model(dict(cfg.model), data, cfg)
         fit(module, data, cfg, out, name)
-        mean = module.model.attributes.vectors().mean(0) if name == "tuples" else None
+        mean = module.model.vectors().mean(0) if name == "tuples" else None
         rows[name] = {
             "perplexity": perplexity(module, data.test_dataloader()),
             "perplexity_unseen": unseen_perplexity(module, data.loader("unseen"), mean),

@@ -12,11 +12,14 @@ from rich.progress import track
 
 from atd.errors import AtdError
 from tasks.benchmark.measure import Bench
+from tasks.benchmark.settings import FITS, GROUPS, Settings
 from tasks.engine.files import write_atomically
 from tasks.engine.result import Result, Table
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
+
+__all__ = ["FITS", "GROUPS", "Settings", "run"]
 
 # What is measured: the rows it gives, and the function of this package that gives them.
 MEASUREMENTS = {

@@ -20,7 +20,7 @@ def batched(bench: Bench) -> dict[str, dict[str, float]]:
     torch.manual_seed(0)
     model = MultiplicativeLM(V, K, D, F, N, 10)
     model.start_bias(torch.from_numpy(synthetic.word_counts(V)))
-    x_BD = model.attributes.vectors().detach()[torch.arange(B) % 10]
+    x_BD = model.vectors().detach()[torch.arange(B) % 10]
     generator = torch.Generator().manual_seed(0)
     one = 2  # texts of the rival in a timing
 

@@ -119,7 +119,7 @@ def against_gensim(bench: Bench) -> dict[str, dict[str, float]]:
     finally:
         torch.set_num_threads(threads)
     each = {name: float(np.median(s)) / (few if name == "exact" else len(unseen)) for name, s in seconds.items()}
-    prior = texts.model.attributes.vectors().mean(0).detach()
+    prior = texts.model.vectors().mean(0).detach()
     moves = [infer(*some, **settings).x - prior for settings in (FAST, {})]
     theirs = [torch.tensor(np.stack([rival.infer_vector(words) for words in unseen[:few]])) for _ in range(2)]
     cosine, rival_cosine = (float(torch.nn.functional.cosine_similarity(*pair).mean()) for pair in (moves, theirs))

@@ -22,7 +22,7 @@ def against_gensim(bench: Bench) -> dict[str, dict[str, float]]:
     V = bench.size(100_000, 30_000)
     torch.manual_seed(0)
     model = MultiplicativeLM(V, K, D, F, 5, 10)
-    x_D = model.attributes.vectors()[0].detach()
+    x_D = model.vectors()[0].detach()
     with torch.inference_mode():
         unit_VK = unit(model.embeddings(x_D))
     rival = KeyedVectors(K)

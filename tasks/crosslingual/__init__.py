@@ -1,6 +1,6 @@
 """One space for sentences of several languages, and what it is good for (section 3.2 and its tables and figures).
 
-A row of the results is a model: the configuration as it stands, changed by what `task.variants` says of the row. It is
+A row of the results is a model: the configuration as it stands, changed by what `task.changes` says of the row. It is
 trained with `task.seeds` seeds; its metrics are the means. Everything else in the report is of the row `task.show`.
 """
 
@@ -21,6 +21,7 @@ from atd.pretrained import read_vectors
 from atd.ranking import RankingModel
 from atd.spelling import Spelling
 from atd.vocabulary import BOS_ID
+from tasks.crosslingual.settings import FITS, Settings
 from tasks.crosslingual.topics import WEIGHTINGS, Documents, Verdict, available
 from tasks.crosslingual.words import (
     GROUPS,
@@ -41,6 +42,8 @@ from tasks.learning.training import fit
 
 if TYPE_CHECKING:
     from datamodules.europarl_rcv import EuroparlRCV
+
+__all__ = ["FITS", "Settings", "run"]
 
 PAPER = {  # Reuters, of section 3.2
     "atd": {"rcv_en_de": 80.8, "rcv_de_en": 71.8},
@@ -92,14 +95,14 @@ def rows_of(cfg: DictConfig) -> dict[str, DictConfig]:
 
     out = {}
     for name in cfg.task.rows:
-        if name not in cfg.task.variants:
-            raise AtdError(f"task.rows={name}: no such row; task.variants has {', '.join(cfg.task.variants)}")
+        if name not in cfg.task.changes:
+            raise AtdError(f"task.rows={name}: no such row; task.changes has {', '.join(cfg.task.changes)}")
         try:
-            out[name] = OmegaConf.merge(cfg, cfg.task.variants[name] or {})
+            out[name] = OmegaConf.merge(cfg, cfg.task.changes[name] or {})
         except OmegaConfBaseException as error:
-            raise AtdError(f"task.variants.{name}: {str(error).splitlines()[0]}") from None
+            raise AtdError(f"task.changes.{name}: {str(error).splitlines()[0]}") from None
     if not out:
-        raise AtdError(f"task.rows: name at least one of {', '.join(cfg.task.variants)}")
+        raise AtdError(f"task.rows: name at least one of {', '.join(cfg.task.changes)}")
     return out
 
 
@@ -279,7 +282,7 @@ def show_words(result: Result, model: RankingModel, data: EuroparlRCV, cfg: Dict
         for group in GROUPS:
             show_group(result, model, data, group, cfg.seed)
     if len(languages) > 2:
-        x_AD = model.attributes.vectors().detach().numpy()
+        x_AD = model.vectors().detach().numpy()
         result.figure("languages", heatmap(correlations(x_AD), languages, "correlation"), "Language vectors.")
 
 

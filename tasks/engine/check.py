@@ -1,141 +1,94 @@
-"""Impossible settings and misspelt keys, each explained in one line before any work starts."""
+"""Impossible settings and misspelt keys, each explained in one line before any work starts.
+
+The rules of one value are on its type: `groups.py`, the `Settings` of a task, the parameters of a DataModule. Here is
+what spans several groups: which data, model and optimiser a task can work with, and what a machine can do.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable
+import importlib
+from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
+import yaml
 from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import MissingMandatoryValue
 
 from atd.errors import AtdError
+from atd.settings import check_call, read, whole
+from tasks.engine.groups import GROUPS, Sweep, Trainer
 
-Rule = tuple[Callable[[Any], bool], str]
-
-
-def whole(low: int) -> Rule:
-    return lambda v: type(v) is int and v >= low, f"a whole number, {low} or more"
-
-
-def optional(rule: Rule) -> Rule:
-    return lambda v: v is None or rule[0](v), f"{rule[1]}, or null"
+CONF = Path(__file__).parent.parent.parent / "conf"
+LANGUAGE_MODELS = ("adam", "sgd", "adagrad")  # the optimisers of language models
+TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow", ".feather")
+OWN_TABLE = "your own table is data=table data.path=reviews.csv data.text=text data.attributes=[age,gender]"
 
 
-def either(first: Rule, second: Rule) -> Rule:
-    return lambda v: first[0](v) or second[0](v), f"{first[1]}, or {second[1]}"
+@dataclass(frozen=True)
+class Fits:
+    """What a task can work with; nothing named = it does not look at that group."""
 
-
-def number(low: float, high: float = float("inf"), open_low: bool = False) -> Rule:
-    def fits(v: Any) -> bool:
-        return type(v) in (int, float) and (v > low if open_low else v >= low) and v <= high
-
-    above = f"above {low:g}" if open_low else f"{low:g} or more"
-    return fits, f"a number {above}" + (f", at most {high:g}" if high < float("inf") else "")
-
-
-def one_of(*choices: Any) -> Rule:
-    return lambda v: v in choices, "one of " + ", ".join(map(str, choices))
-
-
-RULES: dict[str, Rule] = {
-    "seed": whole(0),
-    "model.K": whole(1),
-    "model.F": whole(1),
-    "model.D": whole(1),
-    "model.context": whole(1),
-    "model.activation": one_of("relu", "identity"),
-    "model.gate_bias": number(float("-inf")),
-    "model.dropout": number(0, 0.99),
-    "model.additive": one_of(True, False),
-    "model.sparse": one_of(True, False),
-    "data.batch_size": whole(1),
-    "data.min_count": whole(1),
-    "data.max_size": optional(whole(4)),
-    "optim.lr": number(0, open_low=True),
-    "optim.lr_attributes": number(0, open_low=True),
-    "optim.lr_decay": number(0, 1, open_low=True),
-    "optim.decay_words": number(0),
-    "optim.decay_contexts": number(0),
-    "optim.samples": whole(0),
-    "optim.p_i": number(0, 0.999),
-    "optim.p_f": number(0, 0.999),
-    "optim.T": whole(1),
-    "trainer.max_epochs": whole(1),
-    "trainer.patience": whole(1),
-    "trainer.checkpoint_every": whole(1),
-    "trainer.accumulate": whole(1),
-    "trainer.threads": optional(whole(1)),
-    "trainer.devices": either(whole(1), one_of("auto")),
-    "trainer.num_nodes": whole(1),
-    "trainer.strategy": one_of("auto", "ddp", "fsdp"),
-    "task.words": whole(1),
-    "task.temperature": number(0),
-    "task.top_k": optional(whole(1)),
-    "task.top_p": optional(number(0, 1, open_low=True)),
-    "task.samples": whole(1),
-    "task.matrix_words": whole(100),
-    "task.k": whole(1),
-    "task.shown": whole(1),
-    "task.port": whole(0),
-    "task.newest": whole(1),
-    "task.method": one_of("tsne", "mds", "pca"),
-    "task.seeds": whole(1),
-    "task.members": whole(1),
-    "task.workers": whole(1),
-    "task.folds": whole(2),
-    "task.min_df": whole(1),
-    "task.dense": number(0, open_low=True),
-    "task.weights": one_of("log", "probability"),
-    "task.crossfit": whole(1),
-    "task.texts": whole(1),
-    "task.text_words": whole(1),
-    "task.leave_out": whole(1),
-    "task.variant_posts": optional(whole(1)),
-    "task.mixture_words": optional(whole(1)),
-    "task.objective.loss": one_of("hinge", "hardest", "softmax"),
-    "task.objective.alpha": number(0, open_low=True),
-    "task.objective.contrastive": whole(1),
-    "task.objective.temperature": number(0, open_low=True),
-    "task.documents": whole(1),
-    "task.weighting": one_of("sum", "idf"),
-    "model.sharing": one_of("shared", "separate"),
-    "model.buckets": whole(1),
-    "data.holdout": either(number(0, 0.49, open_low=True), whole(1)),  # a share, or lines of a parallel corpus
-    "data.dropout": number(0, 0.99),
-    "optim.lr_factors": number(0, open_low=True),
-    "optim.weight_decay": number(0),
-    "data.posts": optional(whole(1)),
-    "data.holdout_posts": whole(1),
-    "data.leave_out": whole(0),
-    "model.components": whole(1),
-    "task.format": one_of("arrow", "csv"),
-    "data.sentences": either(one_of(True, False), optional(whole(8))),  # books: cut at sentences; treebank: how many
-    "inference.l2": number(0, open_low=True),
-    "inference.samples": optional(whole(2)),
-    "inference.tolerance": number(0, open_low=True),
-    "inference.iterations": whole(1),
-    "inference.lr": number(0, open_low=True),
-    "inference.epochs": whole(1),
-    "sweep.trials": whole(1),
-    "sweep.parallel": whole(1),
-    "sweep.startup": whole(1),
-    "sweep.seed": whole(0),
-    "sweep.grace": whole(1),
-    "sweep.warmup": whole(0),
-    "sweep.direction": one_of("minimize", "maximize"),
-    "benchmark.quick": one_of(True, False),
-    "benchmark.rounds": whole(1),
-    "logger.mode": optional(one_of("online", "offline", "disabled")),
-}
+    data: tuple[str, ...] = ()  # names of DataModules
+    models: tuple[str, ...] = ()
+    optims: tuple[str, ...] = ()
 
 
 def check(cfg: DictConfig) -> None:
-    """Every rule whose key the composed configuration has; then what spans several keys."""
-    for key, (fits, allowed) in RULES.items():
-        value = OmegaConf.select(cfg, key, default=check)
-        if value is not check and not fits(value):
-            raise AtdError(f"{key}={value}: must be {allowed}")
+    """One clear line for the first thing that cannot be; nothing is started before."""
+    if not whole(0).fits(cfg.seed):
+        raise AtdError(f"seed={cfg.seed}: must be {whole(0).says}")
+    task = importlib.import_module(f"tasks.{cfg.task.name}")
+    check_fit(cfg, task.FITS)
+    check_values(cfg, task)
+    check_machine(cfg)
+
+
+def check_fit(cfg: DictConfig, fits: Fits) -> None:
+    """Task, data, model and optimiser that have nothing to do with each other."""
+    for group in ("model", "optim"):
+        if cfg[group].name not in GROUPS[group]:
+            raise AtdError(f"{group}.name={cfg[group].name}: no such {group}; choose {group}={_or(GROUPS[group])}")
+    if fits.data and _class(cfg.data) not in fits.data:
+        raise _misfit(cfg, "data", [choice for choice, name in _corpora().items() if name in fits.data])
+    if fits.models and cfg.model.name not in fits.models:
+        raise _misfit(cfg, "model", fits.models)
+    if fits.optims and cfg.optim.name not in fits.optims:
+        raise _misfit(cfg, "optim", fits.optims)
+    path = str(OmegaConf.select(cfg, "data.path", throw_on_missing=False) or "")
+    if OmegaConf.select(cfg, "data.sample") and path != str(cfg.paths.data):
+        raise AtdError(f"data.path={path}: data={cfg.data.name} writes its own text and reads no file; {OWN_TABLE}")
+    if path.removesuffix(".gz").endswith(TABLES) and cfg.data.name != "table":
+        raise AtdError(f"data.path={path}: data={cfg.data.name} reads no table; {OWN_TABLE}")
+
+
+def check_values(cfg: DictConfig, task: ModuleType) -> None:
+    """Every key is known, every value as its type says."""
+    from hydra.utils import get_class
+
+    try:
+        plain: Any = OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True)
+    except MissingMandatoryValue as error:
+        fix = OWN_TABLE if cfg.data.name == "table" else f"give {error.full_key}=…"
+        raise AtdError(f"{error.full_key}: has no default; {fix}") from None
+    for group, kinds in GROUPS.items():
+        if plain[group]["name"] not in kinds:
+            raise AtdError(f"{group}.name={plain[group]['name']}: no such {group}; choose {group}={_or(kinds)}")
+        read(kinds[plain[group]["name"]], plain[group], group)
+    read(Trainer, plain["trainer"], "trainer")
+    if plain.get("sweep") is not None:
+        read(Sweep, plain["sweep"], "sweep")
+    read(task.Settings, plain["task"], "task")
+    for group, kind in getattr(task, "GROUPS", {}).items():
+        read(kind, plain[group], group)
+    data = dict(plain["data"])
+    check_call(get_class(data.pop("_target_")), data, "data")
+
+
+def check_machine(cfg: DictConfig) -> None:
+    """What the processors and the optimiser cannot do together."""
     if cfg.trainer.accelerator == "cpu" and "16" in str(cfg.trainer.precision):
         from atd.precision import bf16_pays
 
@@ -147,6 +100,31 @@ def check(cfg: DictConfig) -> None:
         raise AtdError(f"trainer=fsdp: optim={cfg.optim.name} cannot update shards; use adam or sgd, or trainer=ddp")
     if OmegaConf.select(cfg, "model.sparse") and cfg.optim.name != "adagrad":
         raise AtdError("model.sparse=true: needs optim=adagrad, which updates only the rows a step touches")
+
+
+def _misfit(cfg: DictConfig, group: str, choices: Any) -> AtdError:
+    wrong = f"task={cfg.task.name}: does not work with {group}={cfg[group].name}"
+    return AtdError(f"{wrong}; choose {group}={_or(choices)}")
+
+
+def _or(names: Any) -> str:
+    *others, last = list(names)
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def _class(data: DictConfig) -> str:
+    return str(data._target_).rpartition(".")[2]
+
+
+def _corpora() -> dict[str, str]:
+    """The DataModule of every file of conf/data; a sample is of the class of what it stands for."""
+    out = {}
+    for path in sorted((CONF / "data").glob("*.yaml")):
+        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        if "_target_" not in content:
+            content |= yaml.safe_load((CONF / "data" / f"{content['defaults'][0]}.yaml").read_text(encoding="utf-8"))
+        out[path.stem] = content["_target_"].rpartition(".")[2]
+    return out
 
 
 def explain(error: Exception, config_dir: Path) -> str | None:

@@ -14,12 +14,15 @@ import torch
 from atd.errors import AtdError
 from atd.lm import MultiplicativeLM, UnsharedLM
 from tasks.engine.result import Result
+from tasks.explore.settings import FITS, Settings
 from tasks.learning.models import find_checkpoint, load
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
     from tasks.explore.queries import Engine
+
+__all__ = ["FITS", "Settings", "run"]
 
 HOST = "127.0.0.1"
 

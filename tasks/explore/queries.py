@@ -43,7 +43,7 @@ class Engine:
         self.model, self.vocabulary, self.names = trained.model, trained.vocabulary, trained.attributes
         self.index = {n: i for i, n in enumerate(self.names)}
         with torch.no_grad():
-            self.x_AD = self.model.attributes.vectors().clone()
+            self.x_AD = self.model.vectors().clone()
             self.softmax = SoftmaxWords(*self.model.output(), SOFTMAX)
         x = self.x_AD.numpy()
         self.points = plane(x) if len(x) <= LINEAR else project(x, "tsne", 15, 0)

@@ -18,6 +18,7 @@ from atd.inference.infer import infer
 from atd.vocabulary import BOS_ID
 from tasks.engine.result import Result
 from tasks.figures.charts import learning_curves
+from tasks.generation.settings import FITS, Settings
 from tasks.generation.style import (
     FORBID,
     measure_inferred,
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
     from atd.lm import MultiplicativeLM
     from datamodules.corpus import Corpus
 
+__all__ = ["FITS", "Settings", "run"]
+
 
 def run(cfg: DictConfig, out: Path) -> Result:
     data = open_corpus(cfg)
@@ -49,7 +52,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
     if curves:
         result.figure("learning_curves", learning_curves(curves), "Exact dev perplexity after each epoch.")
     context, target, book = windows(data)
-    x_AD = model.attributes.vectors().detach()
+    x_AD = model.vectors().detach()
     measure_vectors(result, model, data.attributes, context, target, book, x_AD, cfg)
     reader = measure_samples(result, model, data, x_AD, cfg)
     measure_mixes(result, model, data.attributes, reader, x_AD, cfg)
@@ -65,7 +68,7 @@ def write(cfg: DictConfig, data: Corpus) -> Result:
     model = checked(cfg, data).model
     result = Result("generation", "atd/words_per_second", {"atd": {}})
     started = time.perf_counter()
-    show_samples(result, model, data, model.attributes.vectors().detach(), cfg)
+    show_samples(result, model, data, model.vectors().detach(), cfg)
     samples = result.sections[-1].samples
     result.rows["atd"]["words_per_second"] = len(samples) * cfg.task.words / (time.perf_counter() - started)
     for label, text in samples:

@@ -19,6 +19,7 @@ from tasks.engine.result import Result
 from tasks.figures.charts import heatmap, learning_curves
 from tasks.figures.maps import COLOURED, dendrogram, project, scatter_map
 from tasks.languages.families import NAMES, agreement, chance, groups, nearest
+from tasks.languages.settings import FITS, Settings
 from tasks.learning.corpora import open_corpus
 from tasks.learning.evaluation import held_out, perplexity
 from tasks.learning.language_model import LanguageModel, Optim
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from omegaconf import DictConfig
 
     from datamodules.languages import Languages
+
+__all__ = ["FITS", "Settings", "run"]
 
 LEVELS = ("family", "branch")
 BUCKETS = 1 << 16
@@ -41,7 +44,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
         name = "atd" if cfg.task.seeds == 1 else f"atd-seed{seed}"
         module = language_model(cfg, data, seed)
         curves[name] = fit(module, data, cfg, out, name)
-        vectors.append(module.model.attributes.vectors().detach().numpy())
+        vectors.append(module.model.vectors().detach().numpy())
         perplexities.append(perplexity(module, held_out(data)["test"]))
     similar = [correlations(centred(x)) for x in vectors]
     rows = {"atd": scores(similar, data.attributes) | {"perplexity": float(np.mean(perplexities))}}

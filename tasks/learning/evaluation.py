@@ -14,10 +14,6 @@ if TYPE_CHECKING:
     from datamodules.corpus import Corpus
 
 
-def held_out(data: Corpus) -> dict:
-    return {"val": data.val_dataloader(), "test": data.test_dataloader()}
-
-
 @torch.inference_mode()
 def perplexity(module: LanguageModel, loader) -> float:
     metric = Perplexity()
@@ -27,11 +23,20 @@ def perplexity(module: LanguageModel, loader) -> float:
     return float(metric.compute())
 
 
+def perplexities(module: LanguageModel, data: Corpus) -> dict[str, float]:
+    """Of the test and the validation part, named as in metrics.json."""
+    return {
+        "perplexity": perplexity(module, data.test_dataloader()),
+        "perplexity_dev": perplexity(module, data.val_dataloader()),
+    }
+
+
 def trigram_perplexities(data: Corpus) -> dict[str, float]:
     """The count baseline on the same words, its one setting tuned on the validation part."""
     parts = {}
-    for split, loader in {"train": data.train_dataloader(), **held_out(data)}.items():
+    loaders = {"train": data.train_dataloader(), "val": data.val_dataloader(), "test": data.test_dataloader()}
+    for split, loader in loaders.items():
         batches = [(batch.context[:, -2:].numpy(), batch.target.numpy()) for batch in loader]
         parts[split] = tuple(np.concatenate(column) for column in zip(*batches, strict=True))
     model = Trigram(len(data.vocabulary)).fit(*parts["train"]).tune(*parts["val"])
-    return {split: model.perplexity(*parts[split]) for split in ("val", "test")}
+    return {"perplexity": model.perplexity(*parts["test"]), "perplexity_dev": model.perplexity(*parts["val"])}

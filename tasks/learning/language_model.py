@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
 import lightning
 import torch
@@ -15,32 +15,15 @@ from atd.noise import Noise
 from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, parameter_groups
 from atd.vocabulary import Vocabulary
 from atd.windows import WindowBatch
+from tasks.engine.groups import GROUPS, SGD, Optim
 from tasks.engine.seeding import seed_step
+from tasks.engine.settings import settings
 from tasks.learning.models import build, start
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
     from datamodules.corpus import Corpus
-
-OPTIMISERS = ("adam", "sgd", "adagrad")
-
-
-@dataclass(frozen=True)
-class Optim:
-    """conf/optim as a type: what the optimiser, its schedule and the training loss need."""
-
-    name: str
-    lr: float
-    lr_decay: float = 1.0
-    lr_attributes: float = 1.0  # step size of the attribute table, relative to lr
-    decay_words: float = 0.0
-    decay_contexts: float = 0.0
-    samples: int = 0  # noise words; 0 = exact softmax
-    p_i: float = 0.5
-    p_f: float = 0.9
-    T: int = 20
-    fall: int | None = None  # steps over which lr falls linearly to 0, instead of lr_decay per epoch
 
 
 class Perplexity(Metric):
@@ -79,6 +62,7 @@ class LanguageModel(lightning.LightningModule):
         config: dict,
         seed: int = 0,
         tokeniser: dict | None = None,
+        fall: int | None = None,
     ):
         super().__init__()
         self.model = model
@@ -88,6 +72,7 @@ class LanguageModel(lightning.LightningModule):
         self.config = config  # conf/model as plain values: a checkpoint rebuilds the model from it
         self.seed = seed
         self.tokeniser = tokeniser  # settings of the corpus's tokeniser, for texts that come later
+        self.fall = fall  # steps over which lr falls linearly to 0, instead of lr_decay per epoch
         self.noise = torch.nn.ModuleList(Noise(v.counts) for v in vocabularies)
         self.perplexity = Perplexity()
 
@@ -150,7 +135,7 @@ class LanguageModel(lightning.LightningModule):
     def configure_optimizers(self):
         o = self.optim
         groups = parameter_groups(self.model, o.decay_words, o.decay_contexts, o.lr * o.lr_attributes)
-        if o.name == "sgd":
+        if isinstance(o, SGD):
             optimiser: torch.optim.Optimizer = PaperSGD(groups, lr=o.lr, momentum=o.p_i)
             schedule: torch.optim.lr_scheduler.LRScheduler = PaperSchedule(optimiser, o.lr_decay, o.p_i, o.p_f, o.T)
             return [optimiser], [schedule]
@@ -158,8 +143,8 @@ class LanguageModel(lightning.LightningModule):
             optimiser = RowAdaGrad(groups, lr=o.lr)
         else:
             optimiser = torch.optim.Adam(groups, lr=o.lr, fused=True)
-        if o.fall:
-            linear = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, o.fall)
+        if self.fall:
+            linear = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, self.fall)
             return [optimiser], [{"scheduler": linear, "interval": "step"}]
         schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, o.lr_decay)
         return [optimiser], [schedule]
@@ -176,15 +161,18 @@ class LanguageModel(lightning.LightningModule):
         }
 
 
-def language_model(config: dict, data: Corpus, cfg: DictConfig) -> LanguageModel:
-    """A model of conf/model started for this corpus, ready to fit."""
-    torch.manual_seed(cfg.seed)
-    model = build(config, [len(data.vocabulary)], len(data.attributes))
-    start(model, config, [data.vocabulary])
-    optim, tokeniser = Optim(**cfg.optim), asdict(data.tokeniser)
-    return LanguageModel(model, [data.vocabulary], data.attributes, optim, config, cfg.seed, tokeniser)
+def language_model(config: Mapping[str, Any], data: Corpus, cfg: DictConfig, seed: int) -> LanguageModel:
+    """A model of conf/model started for this corpus, ready to fit. The corpus is shuffled by the same seed."""
+    torch.manual_seed(seed)
+    data.seed = seed
+    vocabularies = data.vocabularies
+    model = build(config, [len(v) for v in vocabularies], len(data.attributes))
+    start(model, config, vocabularies)
+    return LanguageModel(
+        model, vocabularies, data.attributes, optim_of(cfg), dict(config), seed, asdict(data.tokeniser)
+    )
 
 
-def lbl_of(cfg: DictConfig) -> dict:
-    """The log-bilinear model of the same size."""
-    return {"name": "lbl", "K": cfg.model.K, "context": cfg.model.context, "vectors": cfg.model.get("vectors")}
+def optim_of(cfg: DictConfig) -> Optim:
+    """conf/optim as its type."""
+    return settings(GROUPS["optim"][cfg.optim.name], cfg.optim, "optim")

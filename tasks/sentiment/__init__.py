@@ -14,10 +14,13 @@ from tasks.engine.result import Result
 from tasks.sentiment.report import write
 from tasks.sentiment.rows import ROWS
 from tasks.sentiment.scores import accuracies, scores
+from tasks.sentiment.settings import FITS, Settings
 from tasks.sentiment.study import Outcome, Study, load, save
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
+
+__all__ = ["FITS", "Settings", "run"]
 
 PAPER = {
     "SVM": (40.7, 79.4),

@@ -31,7 +31,7 @@ def batch() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
 
 def test_the_likelihood_is_the_weighted_sum_over_components():
     m, (context, target, a) = model(), batch()
-    x = m.attributes.vectors()
+    x = m.vectors()
     p = torch.zeros(7, dtype=torch.float64)
     for j in range(2):
         logits = MultiplicativeLM.logits(m, context, x[2 * a + j])

@@ -77,7 +77,7 @@ def test_a_sentence_is_the_unit_sum_of_its_conditioned_words(sharing, spelled):
         words = tokens[offsets[s] : offsets[s + 1]] - m.bounds[language]
         explicit = sum(T[w] for w in words)
         torch.testing.assert_close(v[s], explicit / explicit.norm(), atol=1e-5, rtol=1e-5)
-    x = m.attributes.vectors()[1]
+    x = m.vectors()[1]
     k = 0 if sharing == "shared" else 1
     own = m.W_fv[7:16] + (torch.stack([m.W_fg[i].sum(0) for i in gram_ids(m.spelling, 7, 16)]) if spelled else 0)
     torch.testing.assert_close(m.embeddings(1), own @ torch.diag(m.W_fd[k] @ x) @ m.W_fk[k])

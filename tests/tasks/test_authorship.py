@@ -43,7 +43,7 @@ def models() -> tuple[MultiplicativeLM, LogBilinearLM]:
 def test_documents_are_unit_sums_of_the_three_kinds_of_word_vectors():
     atd, lbl = models()
     tokens, offsets = np.array([3, 4, 0, 4, 7, 8]), np.array([0, 4, 6])
-    x = atd.attributes.vectors().detach()[[2, 0]]
+    x = atd.vectors().detach()[[2, 0]]
     made = document_vectors(atd, lbl, tokens, offsets, x)
     assert list(made) == ["lbl", "unconditioned", "conditioned"]
     tables = {"lbl": [lbl.R] * 2, "unconditioned": [atd.unconditional()] * 2}
@@ -228,7 +228,7 @@ def test_a_tuple_nobody_trained_on_takes_the_mean_of_its_kind():
 def test_likelihoods_are_the_models_own():
     atd, _ = models()
     tokens, offsets = np.array([3, 4, 5, 0, 7, 8]), np.array([0, 4, 6])
-    x = atd.attributes.vectors().detach()
+    x = atd.vectors().detach()
     exact = log_likelihoods(atd, tokens, offsets, x, head=12)
     context, target, document = windows(tokens, offsets, 2)
     assert context.tolist()[:3] == [[1, 1], [1, 3], [3, 4]] and context.tolist()[4] == [1, 1]

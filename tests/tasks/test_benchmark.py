@@ -92,7 +92,7 @@ def test_padding_changes_no_sentence():
 
 def test_sampling_one_by_one_gives_words():
     model = MultiplicativeLM(30, 4, 3, 4, 2, 2)
-    words = sample_one_by_one(model, model.attributes.vectors().detach(), 3, torch.Generator().manual_seed(0))
+    words = sample_one_by_one(model, model.vectors().detach(), 3, torch.Generator().manual_seed(0))
     assert words.shape == (2, 3) and words.min() >= 0 and words.max() < 30
 
 

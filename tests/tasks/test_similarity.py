@@ -61,7 +61,7 @@ def test_neighbours_across_languages(tmp_path):
     table = section(result, "Neighbours across languages")
     assert table.header == ["query", "en", "de"]
     model = load(folder).model
-    spaces = [model.embeddings(x).detach()[model.words(i)] for i, x in enumerate(model.attributes.vectors())]
+    spaces = [model.embeddings(x).detach()[model.words(i)] for i, x in enumerate(model.vectors())]
     ids, _ = neighbours(spaces[1], spaces[0][3], 5, exclude=range(3))
     assert table.rows[0][1].startswith("light, ")
     assert table.rows[0][2] == ", ".join(load(folder).vocabularies[1].decode(ids))

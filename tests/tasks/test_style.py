@@ -8,7 +8,7 @@ from tasks.generation.reader import Reader, confusion, evenly, perplexity_matrix
 def test_perplexity_matrix_is_the_exact_perplexity():
     torch.manual_seed(0)
     model = MultiplicativeLM(30, 6, 4, 5, 2, 3).eval()
-    x_AD = model.attributes.vectors().detach()
+    x_AD = model.vectors().detach()
     context, target = torch.randint(30, (50, 2)), torch.randint(30, (50,))
     book = torch.arange(50) % 3
     matrix = perplexity_matrix(model, context, target, book, x_AD)

@@ -1,0 +1,173 @@
+"""The configuration groups that tasks share, as types: model, optim, trainer, logger, inference, sweep.
+
+A file of conf/<group> is one of these by its `name`. The settings of a task lie beside the task, those of a corpus are
+the parameters of its DataModule.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from atd.settings import either, number, one_of, optional, whole
+
+POSITIVE = number(0, open_low=True)
+SHARE = number(0, 0.99)
+
+
+@dataclass(frozen=True)
+class LogBilinear:
+    name: str
+    K: Annotated[int, whole(1)]
+    context: Annotated[int, whole(1)]
+    vectors: str | None
+
+
+@dataclass(frozen=True)
+class Multiplicative(LogBilinear):
+    F: Annotated[int, whole(1)]
+    D: Annotated[int, whole(1)]
+    activation: Annotated[str, one_of("relu", "identity")]
+    gate_bias: float
+    dropout: Annotated[float, SHARE]
+    additive: bool
+    sparse: bool
+
+
+@dataclass(frozen=True)
+class Mixture(Multiplicative):
+    components: Annotated[int, whole(1)]
+
+
+@dataclass(frozen=True)
+class Unfactored:
+    name: str
+    K: Annotated[int, whole(1)]
+    D: Annotated[int, whole(1)]
+    context: Annotated[int, whole(1)]
+    activation: Annotated[str, one_of("relu", "identity")]
+
+
+@dataclass(frozen=True)
+class Ranking:
+    name: str
+    K: Annotated[int, whole(1)]
+    F: Annotated[int, whole(1)]
+    D: Annotated[int, whole(1)]
+    sharing: Annotated[str, one_of("shared", "separate")]
+    activation: Annotated[str, one_of("relu", "identity")]
+    ngrams: list[int]
+    buckets: Annotated[int, whole(1)]
+    vectors: str | None
+    fixed: bool
+
+
+@dataclass(frozen=True)
+class Optim:
+    """What the optimiser of a language model, its schedule and the training loss need."""
+
+    name: str
+    lr: Annotated[float, POSITIVE]
+    lr_decay: Annotated[float, number(0, 1, open_low=True)]  # factor per epoch
+    lr_attributes: Annotated[float, POSITIVE]  # step size of the attribute table, relative to lr
+    decay_words: Annotated[float, number(0)]
+    decay_contexts: Annotated[float, number(0)]
+    samples: Annotated[int, whole(0)]  # noise words; 0 = exact softmax
+
+
+@dataclass(frozen=True)
+class SGD(Optim):
+    """The paper's: momentum rises linearly from p_i to p_f over T epochs."""
+
+    p_i: Annotated[float, number(0, 0.999)]
+    p_f: Annotated[float, number(0, 0.999)]
+    T: Annotated[int, whole(1)]
+
+
+@dataclass(frozen=True)
+class RowSteps:
+    """Row-wise AdaGrad on the tables of a ranking model."""
+
+    name: str
+    lr: Annotated[float, POSITIVE]
+    lr_factors: Annotated[float, POSITIVE]
+    weight_decay: Annotated[float, number(0)]
+
+
+@dataclass(frozen=True)
+class Trainer:
+    accelerator: Annotated[str, one_of("cpu", "gpu")]
+    devices: Annotated[int | str, either(whole(1), one_of("auto"))]
+    num_nodes: Annotated[int, whole(1)]
+    strategy: Annotated[str, one_of("auto", "ddp", "fsdp")]
+    precision: str
+    threads: Annotated[int | None, optional(whole(1))]
+    max_epochs: Annotated[int, whole(1)]
+    patience: Annotated[int, whole(1)]
+    checkpoint_every: Annotated[int, whole(1)]
+    accumulate: Annotated[int, whole(1)]
+
+
+@dataclass(frozen=True)
+class Logger:
+    name: str
+
+
+@dataclass(frozen=True)
+class Wandb(Logger):
+    project: str
+    entity: str | None
+    group: str | None
+    mode: Annotated[str | None, optional(one_of("online", "offline", "disabled"))]
+
+
+@dataclass(frozen=True)
+class Convex:
+    name: str
+    l2: Annotated[float, POSITIVE]
+    samples: Annotated[int | None, optional(whole(2))]
+    tolerance: Annotated[float, POSITIVE]
+    iterations: Annotated[int, whole(1)]
+
+
+@dataclass(frozen=True)
+class Steps:
+    """The paper's inference, by gradient steps."""
+
+    name: str
+    l2: Annotated[float, POSITIVE]
+    samples: Annotated[int | None, optional(whole(2))]
+    lr: Annotated[float, POSITIVE]
+    epochs: Annotated[int, whole(1)]
+
+
+@dataclass(frozen=True)
+class Sweep:
+    name: str
+    folder: str
+    metric: str
+    direction: Annotated[str, one_of("minimize", "maximize")]
+    trials: Annotated[int, whole(1)]
+    startup: Annotated[int, whole(1)]
+    parallel: Annotated[int, whole(1)]
+    seed: Annotated[int, whole(0)]
+    watch: str | None
+    grace: Annotated[int, whole(1)]
+    warmup: Annotated[int, whole(0)]
+    trial: int | None
+    space: dict[str, Any]
+
+
+GROUPS: dict[str, dict[str, type]] = {
+    "model": {
+        "atd": Multiplicative,
+        "lbl": LogBilinear,
+        "mixture": Mixture,
+        "unshared": Multiplicative,
+        "tensor": Unfactored,
+        "ranking": Ranking,
+    },
+    "optim": {"adam": Optim, "adagrad": Optim, "sgd": SGD, "rows": RowSteps},
+    "logger": {"csv": Logger, "none": Logger, "tensorboard": Logger, "wandb": Wandb},
+    "inference": {"convex": Convex, "sgd": Steps},
+}

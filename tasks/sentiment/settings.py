@@ -1,0 +1,59 @@
+"""What conf/task/sentiment.yaml holds, and what the task works with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from atd.settings import number, some_of, whole
+from tasks.engine.check import LANGUAGE_MODELS, Fits
+
+FITS = Fits(data=("Treebank",), models=("atd",), optims=LANGUAGE_MODELS)
+ROWS = ("word-average", "binb", "doc2vec", "lbl", "atd", "atd-labels", "atd-context", "atd-tree", "atd-refined")
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """A supervised encoder: `tree` follows the parse, `context` pools context products."""
+
+    D: Annotated[int, whole(1)]
+    F: Annotated[int, whole(0)]  # factors of the tensor, or feature maps per width
+    context: Annotated[int, whole(0)]  # widest convolution; the tree needs none
+    dropout: Annotated[float, number(0, 0.99)]
+    word_dropout: Annotated[float, number(0, 0.99)]
+    lr: Annotated[float, number(0, open_low=True)]
+    word_lr: Annotated[float, number(0)]  # relative to lr
+    decay: Annotated[float, number(0)]
+    batch_size: Annotated[int, whole(1)]
+    epochs: Annotated[int, whole(1)]
+    sentence: Annotated[float, number(0)]  # weight of a whole sentence; a phrase inside weighs 1
+    polarity: Annotated[float, number(0)]  # weight of the positive/negative loss beside the five-way one
+    average: Annotated[float, number(0, 1)]  # decay of the running mean of the weights that is evaluated
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The optimiser of the model whose attributes are the labels, where it differs."""
+
+    lr: Annotated[float, number(0, open_low=True)]
+
+
+@dataclass(frozen=True)
+class Doc2Vec:
+    epochs: Annotated[int, whole(1)]
+    infer_epochs: Annotated[int, whole(1)]
+
+
+@dataclass(frozen=True)
+class Settings:
+    name: str
+    rows: Annotated[list[str], some_of(*ROWS)]
+    stack: list[str]  # rows that dev may add to the ensemble of tree encoders (row atd-best)
+    seeds: Annotated[int, whole(1)]
+    workers: Annotated[int, whole(1)]  # rows run side by side, one thread each
+    learn_table: bool  # False: x stays at the word average while the weights learn
+    members: Annotated[int, whole(1)]  # tree encoders per seed in the ensemble
+    tree: Encoder
+    context: Encoder
+    labels: Labels
+    doc2vec: Doc2Vec
