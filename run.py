@@ -1,16 +1,33 @@
-"""The one entry: `python run.py --help` lists the groups and some examples."""
+"""The one entry: `python run.py --help` lists the groups and some examples.
+
+The program runs from the folder of this file, wherever it is called from: `tasks`, `datamodules` and `hydra_plugins`
+are installed nowhere. So the folder comes first on the path of this process and of those it starts.
+"""
 
 from __future__ import annotations
 
 import os
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+ROOT = Path(__file__).resolve().parent
+CONF = ROOT / "conf"
+
+
+def first(folder: str, path: list[str]) -> list[str]:
+    return [folder, *(other for other in path if other and other != folder)]
+
+
+sys.path[:] = first(str(ROOT), sys.path)
+os.environ["PYTHONPATH"] = os.pathsep.join(first(str(ROOT), os.environ.get("PYTHONPATH", "").split(os.pathsep)))
 os.environ["HYDRA_FULL_ERROR"] = "1"  # errors reach main() below, which explains them in one line
-CONF = Path(__file__).parent / "conf"
 
 
-def job(cfg):
+def job(cfg: DictConfig) -> float:
     from hydra.core.hydra_config import HydraConfig
 
     from atd.errors import AtdError
@@ -22,7 +39,7 @@ def job(cfg):
         fail(str(error))
 
 
-def fail(line: str) -> None:
+def fail(line: str) -> NoReturn:
     print(f"error: {line}", file=sys.stderr)
     sys.exit(2)
 

@@ -1,6 +1,7 @@
 """Attribute tensor decomposition: the mathematics of Kiros, Zemel and Salakhutdinov (2014) in plain PyTorch.
 
-Names are resolved on first use, so `from atd import Vocabulary` does not pay for PyTorch.
+`atd.load(path)` gives a trained model. Names are resolved on first use, so `from atd import Vocabulary` does not pay
+for PyTorch.
 """
 
 from __future__ import annotations
@@ -15,8 +16,13 @@ if TYPE_CHECKING:
     from atd.lm import MultiplicativeLM as MultiplicativeLM
     from atd.lm import TensorLM as TensorLM
     from atd.lm import UnsharedLM as UnsharedLM
+    from atd.models import Trained as Trained
+    from atd.models import load as load
     from atd.tensor import FactoredTensor as FactoredTensor
+    from atd.tokeniser import Tokeniser as Tokeniser
     from atd.vocabulary import Vocabulary as Vocabulary
+
+    __version__: str
 
 _HOMES = {
     "AtdError": "atd.errors",
@@ -25,13 +31,37 @@ _HOMES = {
     "LogBilinearLM": "atd.lm",
     "MultiplicativeLM": "atd.lm",
     "TensorLM": "atd.lm",
+    "Tokeniser": "atd.tokeniser",
+    "Trained": "atd.models",
     "UnsharedLM": "atd.lm",
     "Vocabulary": "atd.vocabulary",
+    "load": "atd.models",
 }
-__all__ = list(_HOMES)
+__all__ = ["__version__", *_HOMES]
 
 
 def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        return _version()
     if name not in _HOMES:
         raise AttributeError(f"module 'atd' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
+def _version() -> str:
+    """The version in pyproject.toml: as it was installed, or of the checkout that the package lies in."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("atd")
+    except PackageNotFoundError:
+        import tomllib
+        from pathlib import Path
+
+        file = Path(__file__).parent.parent / "pyproject.toml"
+        project = tomllib.loads(file.read_text(encoding="utf-8")).get("project", {}) if file.is_file() else {}
+        return project["version"] if project.get("name") == "atd" else "unknown"

@@ -1,13 +1,16 @@
 """Sums over ragged bags of rows, fast both ways: the sentence vector of a bag-of-words model.
 
-T tokens, B bags, U distinct rows, F columns. A table may have a million rows and a batch a few thousand distinct
-ones. `Bags` numbers these once, without sorting, and keeps the bags by token and the tokens by bag; then the sum is
-one `embedding_bag`, its gradient another, and the table's gradient is sparse with every row once.
+A table may have a million rows, and a batch uses a few thousand of them. `Bags` numbers these once, without sorting,
+and keeps the rows of each bag and the bags of each row. Then the sum is one `embedding_bag`, its gradient another, and
+the gradient of the table is sparse with every row once.
+
+B bags, U distinct rows, F columns.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from typing import Any
 
 import numpy as np
 import torch
@@ -19,14 +22,17 @@ from atd.ragged import Ragged
 
 @dataclass
 class Bags:
-    """`rows` (U) are the distinct rows used, rising. Bag b sums `index[offsets[b]:offsets[b+1]]` of them;
-    row u goes to the bags `bag[starts[u]:starts[u+1]]`."""
+    """Which rows each bag sums, and which bags each row goes to.
 
-    rows: Tensor
+    Bag b sums the rows number `index[offsets[b]:offsets[b + 1]]` of `rows`; row number u of `rows` goes to the bags
+    `bag[starts[u]:starts[u + 1]]`.
+    """
+
+    rows: Tensor  # U, the distinct rows of the table that are used, rising
     index: Tensor
-    offsets: Tensor
+    offsets: Tensor  # B+1
     bag: Tensor
-    starts: Tensor
+    starts: Tensor  # U+1
 
     @classmethod
     def of(cls, texts: Ragged, size: int) -> Bags:
@@ -42,14 +48,23 @@ class Bags:
         ones = np.ones(len(index), np.bool_)
         by_bag = sparse.csr_array((ones, index, texts.offsets), shape=(len(texts), len(rows)))
         by_row = by_bag.tocsc()
-        arrays = (rows, index, texts.offsets, by_row.indices, by_row.indptr)
-        return cls(*(torch.from_numpy(a.astype(np.int64, copy=False)) for a in arrays))
+        return cls(
+            rows=_tensor(rows),
+            index=_tensor(index),
+            offsets=_tensor(texts.offsets),
+            bag=_tensor(by_row.indices),
+            starts=_tensor(by_row.indptr),
+        )
 
     def to(self, device: torch.device | str) -> Bags:
-        return Bags(*(t.to(device) for t in (self.rows, self.index, self.offsets, self.bag, self.starts)))
+        return Bags(*(getattr(self, field.name).to(device) for field in fields(self)))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+
+def _tensor(values: np.ndarray) -> Tensor:
+    return torch.from_numpy(values.astype(np.int64, copy=False))
 
 
 def take(table: Tensor, rows_U: Tensor) -> Tensor:
@@ -63,28 +78,32 @@ def bag_sum(values_UF: Tensor, bags: Bags) -> Tensor:
 
 
 class _Take(torch.autograd.Function):
+    """Rows of a table, each at most once, with a sparse gradient."""
+
     @staticmethod
-    def forward(ctx, table, rows_U):
+    def forward(ctx: Any, table: Tensor, rows_U: Tensor) -> Tensor:
         ctx.save_for_backward(rows_U)
         ctx.shape = table.shape
         return table.index_select(0, rows_U)  # five times as fast as table[rows]
 
     @staticmethod
-    def backward(ctx, gradient):
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         (rows_U,) = ctx.saved_tensors
-        options = {"is_coalesced": True, "check_invariants": False}
-        return torch.sparse_coo_tensor(rows_U[None], gradient, ctx.shape, **options), None
+        (gradient,) = gradients
+        index = rows_U[None]
+        return torch.sparse_coo_tensor(index, gradient, ctx.shape, is_coalesced=True, check_invariants=False), None
 
 
 class _BagSum(torch.autograd.Function):
+    """The sum of a bag's rows; the gradient of a row is the sum of its bags' gradients."""
+
     @staticmethod
-    def forward(ctx, values_UF, bags):
+    def forward(ctx: Any, values_UF: Tensor, bags: Bags) -> Tensor:
         ctx.bags = bags
         return functional.embedding_bag(bags.index, values_UF, bags.offsets, mode="sum", include_last_offset=True)
 
     @staticmethod
-    def backward(ctx, gradient):
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         bags = ctx.bags
-        return functional.embedding_bag(
-            bags.bag, gradient.contiguous(), bags.starts, mode="sum", include_last_offset=True
-        ), None
+        gradient = gradients[0].contiguous()
+        return functional.embedding_bag(bags.bag, gradient, bags.starts, mode="sum", include_last_offset=True), None

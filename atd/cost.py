@@ -1,7 +1,7 @@
 """What a training step of the multiplicative model costs, on paper: memory, products, traffic and messages.
 
 V vocabulary, K word dim, D attribute dim, F factors, N context, A attributes, M attributes per text, B batch of one
-process, S noise words (0 = exact softmax), W processes, P = F + 2 rounded up to eights (columns of the softmax table).
+process, S noise words (0 = exact softmax), W processes, P columns of the softmax table (`atd.candidates`).
 Numbers are single precision; a product of m×k by k×n counts 2mkn operations. docs/scale.md derives and uses these.
 """
 
@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from atd.candidates import Columns
 from atd.noise import GROUP
-from atd.softmax import LOGITS, ROWS
+from atd.softmax_kernel import rows_at_once
 
 FLOAT = 4  # bytes
 OTHER = 1.05  # measured: scattering rows, small operations and cold caches add some 5 % to what is counted here
@@ -19,17 +20,19 @@ STATES = {"adam": 2, "sgd": 1}  # numbers the optimiser keeps per weight; row-wi
 
 @dataclass(frozen=True)
 class Rates:
-    """What a machine does per second: operations in products of two shapes, bytes moved, bytes made, exponentials."""
+    """What a machine does per second."""
 
-    softmax: float
-    context: float
-    copy: float
-    fresh: float
+    softmax: float  # operations in products of the softmax's shapes
+    context: float  # and of the context's
+    copy: float  # bytes moved
+    fresh: float  # bytes of new memory made
     exponentials: float
 
 
 @dataclass(frozen=True)
 class Step:
+    """One training step, by the sizes of the model and of the batch."""
+
     V: int
     K: int
     F: int
@@ -44,7 +47,7 @@ class Step:
 
     @property
     def P(self) -> int:
-        return -(-(self.F + 4) // 8) * 8
+        return Columns(self.F).P
 
     @property
     def words(self) -> int:
@@ -71,19 +74,26 @@ class Step:
         return self.S or self.V
 
     @property
+    def context_folded(self) -> int:
+        """Multiplications of `MultiplicativeLM.context` when W_fk C W_fkᵀ is multiplied out."""
+        return self.N * self.F * (self.B * self.F + self.K * (self.K + self.F))
+
+    @property
+    def context_pushed(self) -> int:
+        """And when every word is pushed through the three."""
+        return self.B * self.K * (self.N * self.F + self.N * self.K + self.F)
+
+    @property
     def folded(self) -> bool:
-        """Whether W_fk C W_fkᵀ is multiplied out: when that is less work (MultiplicativeLM.context)."""
-        B, N, F, K = self.B, self.N, self.F, self.K
-        return N * F * (B * F + K * (K + F)) < B * K * (N * F + N * K + F)
+        """Whether W_fk C W_fkᵀ is multiplied out: when that is less work."""
+        return self.context_folded < self.context_pushed
 
     def flops(self) -> dict[str, int]:
         """Operations in products; the backward pass of a product is two of the same size."""
-        B, N, F, K = self.B, self.N, self.F, self.K
-        context = N * F * (B * F + K * (K + F)) if self.folded else B * K * (N * F + N * K + F)
         return {
-            "context": 6 * context,
-            "gate": 6 * B * self.D * F,
-            "softmax": 6 * B * self.candidates * self.P,  # logits, gradient in h, gradient in W
+            "context": 6 * min(self.context_folded, self.context_pushed),
+            "gate": 6 * self.B * self.D * self.F,
+            "softmax": 6 * self.B * self.candidates * self.P,  # logits, gradient in h, gradient in W
         }
 
     @property
@@ -94,8 +104,7 @@ class Step:
     def logits(self) -> int:
         """Logits that exist at once."""
         table = self.groups * self.candidates
-        rows = max(LOGITS // table // ROWS, 1) * ROWS
-        return min(rows, -(-self.B // self.groups)) * table
+        return min(rows_at_once(table), -(-self.B // self.groups)) * table
 
     def memory(self) -> dict[str, int]:
         """Bytes at the peak of a step: what stays, and the larger of its two heights.
@@ -103,13 +112,12 @@ class Step:
         One is the softmax, with its table, the table's gradient and some logits; the other comes when the gradient of
         W_fv as output layer meets that as input layer.
         """
-        B, N, F, D = self.B, self.N, self.F, self.D
-        rows = 2 * self.V + 2 * F + N + self.A  # row-wise AdaGrad: W_fv and b, W_fk and W_fd, C, L
+        rows = 2 * self.V + 2 * self.F + self.N + self.A  # row-wise AdaGrad: W_fv and b, W_fk and W_fd, C, L
         states = STATES[self.optimiser] * self.weights if self.optimiser in STATES else rows
-        touched = B * self.M * (D + 2) if self.sparse else self.table
+        touched = self.B * self.M * (self.D + 2) if self.sparse else self.table
         softmax = 2 * self.groups * self.candidates * self.P + self.logits()
-        gradients = self.words + self.factors + touched + self.V * F + (0 if self.S else self.V * self.P)
-        activations = B * (N * F + 4 * F)
+        gradients = self.words + self.factors + touched + self.V * self.F + (0 if self.S else self.V * self.P)
+        activations = self.B * (self.N * self.F + 4 * self.F)
         return {
             "weights": FLOAT * self.weights,
             "optimiser": FLOAT * states,

@@ -60,7 +60,7 @@ def folded_hidden(model: NextWordModel, language: int = 0) -> Callable[[Tensor, 
     """`model.hidden` with W_fk C⁽ⁱ⁾ᵀ W_fkᵀ multiplied out once: a third of the work while weights are frozen."""
     if type(model) is not MultiplicativeLM or model.M is not None:
         return lambda context, x: model.hidden(context, x, language)
-    fold = (model.W_fk @ model.C.transpose(1, 2) @ model.W_fk.T).flatten(0, 1)  # (N·F)×F
+    fold = model.folded_contexts()
 
     def hidden(context_BN: Tensor, x_BD: Tensor | None) -> Tensor:
         r_BF = functional.embedding(context_BN, model.W_fv).flatten(1) @ fold
@@ -152,6 +152,6 @@ def _check(length: int, temperature: float, top_k: int | None, top_p: float | No
     if not 0 <= temperature < float("inf"):
         raise AtdError(f"temperature={temperature}: give a number from 0 (likeliest word) upwards")
     if top_k is not None and top_k < 1:
-        raise AtdError(f"top_k={top_k}: give a whole number from 1 upwards, or null for all words")
+        raise AtdError(f"top_k={top_k}: give a whole number from 1 upwards, or None for all words")
     if top_p is not None and not 0 < top_p <= 1:
-        raise AtdError(f"top_p={top_p}: give a share above 0 and at most 1, or null for all words")
+        raise AtdError(f"top_p={top_p}: give a share above 0 and at most 1, or None for all words")

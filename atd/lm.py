@@ -36,6 +36,10 @@ class NextWordModel(nn.Module):
         """Word vectors (V×K), under attribute vector x when given."""
         raise NotImplementedError
 
+    def vectors(self) -> Tensor:
+        """x of every attribute (A×D); the log-bilinear model has none."""
+        raise NotImplementedError
+
     def logits(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
         W, b = self.output(language)
         return functional.linear(self.hidden(context_BN, attribute, language), W, b)

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -73,7 +74,7 @@ class Shares:
 class Noise(nn.Module):
     """The distribution that noise words come from: unigram counts raised to `power`."""
 
-    def __init__(self, counts: Sequence[int] | Tensor, power: float = 0.75):
+    def __init__(self, counts: Sequence[int] | np.ndarray | Tensor, power: float = 0.75):
         super().__init__()
         self.shares = Shares(torch.as_tensor(counts, dtype=torch.float64).clamp(min=1).pow(power))
 

@@ -57,7 +57,10 @@ class PaperSchedule(LRScheduler):
     """Once per epoch e: η = η₀·decayᵉ, and p rises linearly from p_i to p_f over the first T epochs."""
 
     def __init__(self, optimizer: Optimizer, decay: float, p_i: float, p_f: float, T: int):
-        self.decay, self.p_i, self.p_f, self.T = decay, p_i, p_f, T
+        self.decay = decay
+        self.p_i = p_i
+        self.p_f = p_f
+        self.T = T
         super().__init__(optimizer)
 
     def momentum(self, epoch: int) -> float:

@@ -33,7 +33,9 @@ class Position(ABC):
     def set_epoch(self, epoch: int) -> None:
         """Choose the order of epoch `epoch`; a position loaded for this same epoch is kept."""
         if epoch != self.epoch:
-            self.epoch, self.position, self._start = epoch, 0, 0
+            self.epoch = epoch
+            self.position = 0
+            self._start = 0
 
     def state_dict(self) -> dict[str, Any]:
         return {"epoch": self.epoch, "position": self.position, **self._identity()}

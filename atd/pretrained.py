@@ -20,7 +20,18 @@ UNKNOWN = ("*UNKNOWN*", "<unk>", "UNK", "unk")  # Turian, GloVe and word2vec spe
 
 
 def read_vectors(path: str | Path, vocabulary: Vocabulary) -> tuple[Tensor, float]:
-    """Vectors for every word of the vocabulary (V×K), and the share of running words that had one.
+    """Vectors for every word of the vocabulary (V×K), and the share of running words that had one."""
+    vectors_VK, has_V = find_vectors(path, vocabulary)
+    return vectors_VK, coverage(has_V, vocabulary)
+
+
+def coverage(has_V: np.ndarray, vocabulary: Vocabulary) -> float:
+    """The share of running words that have a vector."""
+    return float(vocabulary.counts[has_V].sum() / max(1, vocabulary.counts.sum()))
+
+
+def find_vectors(path: str | Path, vocabulary: Vocabulary) -> tuple[Tensor, np.ndarray]:
+    """Vectors for every word of the vocabulary (V×K), and which words have one of their own (V).
 
     A word is looked up as it stands, then in lower case. Words without a vector take the file's unknown-word
     vector, or else the mean of all vectors found: a start amid the others rather than at zero.
@@ -41,8 +52,7 @@ def read_vectors(path: str | Path, vocabulary: Vocabulary) -> tuple[Tensor, floa
     default = next((found[u] for u in UNKNOWN if u in found), np.mean(known, axis=0))
     matrix = np.stack([default if row is None else row for row in rows])
     has = np.array([row is not None for row in rows])
-    share = float(vocabulary.counts[has].sum() / max(1, vocabulary.counts.sum()))
-    return torch.from_numpy(matrix.astype(np.float32)), share
+    return torch.from_numpy(matrix.astype(np.float32)), has
 
 
 def _open(path: Path) -> IO[bytes]:

@@ -44,7 +44,7 @@ class RankingModel(nn.Module):
     ):
         super().__init__()
         if sharing not in SHARING:
-            raise AtdError(f"model.sharing={sharing}: must be one of {', '.join(SHARING)}")
+            raise AtdError(f"sharing is one of {', '.join(SHARING)}, not {sharing!r}")
         self.languages = list(sizes)
         self.bounds = np.concatenate([[0], np.cumsum(list(sizes.values()))]).astype(np.int64)
         sets = 1 if sharing == "shared" else len(sizes)

@@ -6,22 +6,25 @@
         temperature: float                   # any number
 
 `read(Settings, values, "task")` gives the typed settings, or one line that names the key and what is allowed. It is
-strict: an unknown key and a missing one are errors.
+strict: an unknown key and a missing one are errors. `check_call(kind, values, "data")` does the same for the values
+that a class will be constructed with; there the rules are on the parameters, and those with a default may be left out.
 """
 
 from __future__ import annotations
 
 import difflib
+import functools
 import inspect
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, TypeVar
 
 from atd.errors import AtdError
 
 T = TypeVar("T")
+UNIONS = (typing.Union, types.UnionType)
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,12 @@ class Rule:
 
     fits: Callable[[Any], bool]
     says: str
+
+
+ANYTHING = Rule(lambda v: True, "anything")
+TEXT = Rule(lambda v: isinstance(v, str), "text")
+TRUTH = Rule(lambda v: type(v) is bool, "true or false")  # 1 == True, but a number is no yes or no
+MAPPING = Rule(lambda v: isinstance(v, Mapping), "a mapping")
 
 
 def whole(low: int | None = None) -> Rule:
@@ -52,13 +61,20 @@ def one_of(*choices: Any) -> Rule:
 
 def some_of(*choices: str) -> Rule:
     def fits(v: Any) -> bool:
-        return _is_list(v) and len(v) > 0 and set(v) <= set(choices)
+        return _is_list(v) and len(v) > 0 and all(item in choices for item in v)
 
     return Rule(fits, "a list of some of " + ", ".join(choices))
 
 
 def listed(rule: Rule) -> Rule:
     return Rule(lambda v: _is_list(v) and all(map(rule.fits, v)), f"a list, each {rule.says}")
+
+
+def mapped(rule: Rule) -> Rule:
+    def fits(v: Any) -> bool:
+        return isinstance(v, Mapping) and all(map(rule.fits, v.values()))
+
+    return Rule(fits, f"a mapping, each value {rule.says}")
 
 
 def optional(rule: Rule) -> Rule:
@@ -73,67 +89,91 @@ def read(kind: type[T], values: Mapping[str, Any], where: str) -> T:
     """The settings of a configuration group as their type. Nested dataclasses are read likewise."""
     hints = typing.get_type_hints(kind, include_extras=True)
     expected = {f.name: hints[f.name] for f in fields(typing.cast(Any, kind))}
-    plain = check_values(expected, values, where)
+    plain = check_values(expected, values, where, needed=expected)
     nested = {name: read(hint, plain[name], f"{where}.{name}") for name, hint in expected.items() if _is_settings(hint)}
     return kind(**(plain | nested))
 
 
-def check_values(expected: Mapping[str, Any], values: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Every value against the type it should have; unknown and missing keys are errors."""
+def check_values(
+    expected: Mapping[str, Any], values: Mapping[str, Any], where: str, needed: Iterable[str]
+) -> dict[str, Any]:
+    """Every value against the type it should have; unknown keys, and needed ones that are not there, are errors."""
     plain = dict(values)
     for name in plain:
         if name not in expected:
             near = difflib.get_close_matches(name, expected, n=1)
             hint = f" (did you mean {near[0]}?)" if near else ""
             raise AtdError(f"{where}.{name}: no such key{hint}; {where} has {', '.join(expected)}")
-    for name, hint in expected.items():
+    for name in needed:
         if name not in plain:
             raise AtdError(f"{where}.{name}: missing; give it a value")
-        rule = rule_of(hint)
-        if not rule.fits(plain[name]):
-            raise AtdError(f"{where}.{name}={plain[name]}: must be {rule.says}")
+    for name, value in plain.items():
+        rule = rule_of(expected[name])
+        if not rule.fits(value):
+            raise AtdError(f"{where}.{name}={value}: must be {rule.says}")
     return plain
 
 
 def check_call(kind: type, values: Mapping[str, Any], where: str) -> None:
-    """Values that a class is constructed with, against the annotations of its constructor and those it builds on."""
-    expected: dict[str, Any] = {}
-    given = dict(values)
+    """The values that a class will be constructed with, against the annotations of its constructor.
+
+    A constructor that ends in `**others` hands them to the one it builds on, so the parameters of that one count too. A
+    mapping given for a dataclass is checked against that one's fields.
+    """
+    taken = parameters(kind)
+    hints = {name: hint for name, (hint, _) in taken.items()}
+    check_values(hints, values, where, needed=[name for name, (_, needed) in taken.items() if needed])
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            for part in filter(_is_settings, parts_of(hints[name])):
+                check_call(part, value, f"{where}.{name}")
+
+
+def parameters(kind: type) -> dict[str, tuple[Any, bool]]:
+    """(annotation, whether it must be given) of every value that the constructor of a class takes."""
+    found: dict[str, tuple[Any, bool]] = {}
     for base in kind.__mro__:
-        if base.__module__.split(".")[0] != kind.__module__.split(".")[0] or "__init__" not in vars(base):
+        constructor = vars(base).get("__init__")
+        if constructor is None:
             continue
-        hints = typing.get_type_hints(base.__init__, include_extras=True)
-        for name, parameter in inspect.signature(base.__init__).parameters.items():
-            if name == "self" or parameter.kind is parameter.VAR_KEYWORD:
-                continue
-            if name in given or parameter.default is parameter.empty:
-                expected.setdefault(name, hints.get(name, Any))
-    check_values(expected, given, where)
+        hints = typing.get_type_hints(constructor, include_extras=True)
+        _, *own = inspect.signature(constructor).parameters.values()
+        for one in own:
+            if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL):
+                found.setdefault(one.name, (hints.get(one.name, Any), one.default is one.empty))
+        if all(one.kind is not one.VAR_KEYWORD for one in own):
+            break
+    return found
 
 
 def rule_of(hint: Any) -> Rule:
     """The rule on a field, or the one its plain type stands for."""
+    origin, arguments = typing.get_origin(hint), typing.get_args(hint)
+    if origin is Annotated:
+        rules = [extra for extra in arguments[1:] if isinstance(extra, Rule)]
+        return rules[0] if rules else rule_of(arguments[0])
+    if origin is Literal:
+        return one_of(*arguments)
+    if origin in UNIONS:
+        rules = list({rule.says: rule for rule in map(rule_of, parts_of(hint))}.values())
+        joined = functools.reduce(either, rules)
+        return optional(joined) if type(None) in arguments else joined
+    if origin in (list, tuple, Sequence):
+        return listed(rule_of(arguments[0]))
+    if origin in (dict, Mapping):
+        return MAPPING if arguments[1] is Any else mapped(rule_of(arguments[1]))
+    if _is_settings(hint):
+        return MAPPING
+    plain = {int: whole(), float: number(), bool: TRUTH, str: TEXT}
+    return plain.get(hint, ANYTHING)
+
+
+def parts_of(hint: Any) -> list[Any]:
+    """The types that a value may have, without None: of `Annotated[A | B | None, …]`, A and B."""
     if typing.get_origin(hint) is Annotated:
-        rules = [extra for extra in typing.get_args(hint)[1:] if isinstance(extra, Rule)]
-        return rules[0] if rules else rule_of(typing.get_args(hint)[0])
-    if typing.get_origin(hint) is Literal:
-        return one_of(*typing.get_args(hint))
-    if typing.get_origin(hint) in (typing.Union, types.UnionType):
-        parts = [rule_of(part) for part in typing.get_args(hint) if part is not type(None)]
-        joined = parts[0]
-        for part in parts[1:]:
-            joined = either(joined, part)
-        return optional(joined) if type(None) in typing.get_args(hint) else joined
-    if typing.get_origin(hint) in (list, tuple, Sequence):
-        return listed(rule_of(typing.get_args(hint)[0]))
-    if typing.get_origin(hint) in (dict, Mapping) or _is_settings(hint):
-        return Rule(lambda v: isinstance(v, Mapping), "a mapping")
-    plain_types = {int: whole(), float: number(), bool: one_of(True, False)}
-    if hint in plain_types:
-        return plain_types[hint]
-    if hint is str:
-        return Rule(lambda v: isinstance(v, str), "text")
-    return Rule(lambda v: True, "anything")
+        return parts_of(typing.get_args(hint)[0])
+    parts = typing.get_args(hint) if typing.get_origin(hint) in UNIONS else (hint,)
+    return [part for part in parts if part is not type(None)]
 
 
 def _is_settings(hint: Any) -> bool:

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import torch
-from rich.progress import track
 from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
@@ -60,12 +59,15 @@ class SoftmaxClassifier:
         l2: float = 0.0,
         seed: int = 0,
         device: str | torch.device = "cpu",
-        progress: str | None = None,
     ):
-        """`progress` labels a progress bar; None shows none."""
-        self.epochs, self.batch_size, self.lr, self.damping = epochs, batch_size, lr, damping
-        self.margin, self.l2 = margin, l2
-        self.seed, self.device, self.progress = seed, torch.device(device), progress
+        self.epochs = epochs
+        self.batch_size = batch_size
+        self.lr = lr
+        self.damping = damping
+        self.margin = margin
+        self.l2 = l2
+        self.seed = seed
+        self.device = torch.device(device)
 
     @torch.inference_mode()
     def fit(self, X: Features, y: Any) -> SoftmaxClassifier:
@@ -83,7 +85,9 @@ class SoftmaxClassifier:
         self.loss_ = [0.0] * self.epochs
         for step, chosen in enumerate(self._batches(n, per_epoch)):
             eta = self.lr * (1 - step / (self.epochs * per_epoch))
-            S_b, H_b, label_b = S[chosen], self._tensor(H[chosen]), self._tensor(classes[chosen])
+            S_b = S[chosen]
+            H_b = self._tensor(H[chosen])
+            label_b = self._tensor(classes[chosen])
             logits_BC = bag(words.W, S_b, self.device, words.scale) + H_b @ dense.weights() + bias.W
             error_BC, loss = softmax_error(logits_BC, label_b, self.margin)
             self.loss_[step // per_epoch] += loss / n
@@ -92,8 +96,9 @@ class SoftmaxClassifier:
             words.descend(eta, self._tensor(active), bag(error_BC, by_feature, self.device, starts=active))
             dense.descend(eta, slice(None), H_b.T @ error_BC)
             bias.descend(eta, slice(None), error_BC.sum(0, keepdim=True))
-        self.W_, dense_, self.b_ = words.weights(), dense.weights(), bias.W[0]
-        self.W_[self._tensor(frequent)], self.dense_ = dense_.tensor_split([len(frequent)])
+        self.W_ = words.weights()
+        self.b_ = bias.W[0]
+        self.W_[self._tensor(frequent)], self.dense_ = dense.weights().tensor_split([len(frequent)])
         return self
 
     @torch.inference_mode()
@@ -126,10 +131,7 @@ class SoftmaxClassifier:
     def _batches(self, n: int, per_epoch: int) -> Iterator[np.ndarray]:
         """The rows of every step; each epoch is a new permutation."""
         random = np.random.default_rng(self.seed)
-        steps: Any = range(self.epochs * per_epoch)
-        if self.progress is not None:
-            steps = track(steps, self.progress)
-        for step in steps:
+        for step in range(self.epochs * per_epoch):
             at = step % per_epoch
             if at == 0:
                 order = random.permutation(n)

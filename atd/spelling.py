@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable, Sequence
+from itertools import repeat
 
 import numpy as np
 
@@ -21,12 +22,16 @@ class Spelling:
     `salts` (one per word) keep words of different salt apart: no bucket is shared on purpose across languages.
     """
 
-    def __init__(self, words: Iterable[str], lengths: Sequence[int] = (4, 5), buckets: int = 1 << 18, salts=None):
+    def __init__(
+        self,
+        words: Iterable[str],
+        lengths: Sequence[int] = (4, 5),
+        buckets: int = 1 << 18,
+        salts: Iterable[str] | None = None,
+    ):
         self.buckets = buckets
-        found = [
-            hashed(word, lengths, buckets, salt)
-            for word, salt in zip(words, iter(lambda: "", None) if salts is None else salts, strict=False)
-        ]
+        salted = zip(words, repeat("") if salts is None else salts, strict=False)
+        found = [hashed(word, lengths, buckets, salt) for word, salt in salted]
         flat = np.array([g for grams in found for g in grams], dtype=np.int64)
         self.ngrams = Ragged(flat, offsets_of([len(grams) for grams in found]))
 

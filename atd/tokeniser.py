@@ -14,18 +14,19 @@ import unicodedata
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import numpy as np
 
 from atd.errors import AtdError
 from atd.ragged import Ragged, offsets_of
+from atd.settings import one_of
 from atd.vocabulary import NUM
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    Texts = Sequence[str | None] | pa.Array | pa.ChunkedArray
+    Texts: TypeAlias = Sequence[str | None] | pa.Array | pa.ChunkedArray
 
 ABBREVIATIONS = {  # regular expressions: a full stop after these belongs to them and ends no sentence
     "en": "mr|mrs|messrs|ms|dr|st|rev|hon|esq|prof|capt|col|gen|lieut|lt|sgt|jr|sr|vol|vols|etc|viz|vs",
@@ -65,19 +66,19 @@ class Tokeniser:
     `lowercase` and `numbers` (3,000 → `<#>`) say what `fold` does to a token before the vocabulary sees it.
     """
 
-    kind: str = "fast"
+    kind: Annotated[str, one_of(*KINDS)] = "fast"
     language: str = "en"
     lowercase: bool = True
     numbers: bool = True
 
     def __post_init__(self) -> None:
         if self.kind not in KINDS:
-            raise AtdError(f"data.tokeniser.kind={self.kind}: must be one of {', '.join(KINDS)}")
+            raise AtdError(f"there is no tokeniser of kind {self.kind!r}; it is one of {', '.join(KINDS)}")
 
     @classmethod
     def of(cls, settings: Tokeniser | Mapping | str) -> Tokeniser:
-        """From configuration: a mapping of the fields above, or the kind alone."""
-        if isinstance(settings, cls):
+        """From plain values: a mapping of the fields above, or the kind alone."""
+        if isinstance(settings, Tokeniser):
             return settings
         return cls(settings) if isinstance(settings, str) else cls(**settings)
 
@@ -115,13 +116,15 @@ class Tokeniser:
             return fast_rule(self.language)
         if self.kind == "whitespace":
             return lambda piece: [piece] if piece else []
-        import spacy
-
+        try:
+            import spacy
+        except ImportError:
+            raise AtdError("the tokeniser of kind 'spacy' needs spaCy: pip install spacy") from None
         try:
             tokenizer = spacy.blank(self.language).tokenizer
         except ImportError:
-            fix = "spaCy has no tokenizer for it; use data.tokeniser.kind=fast"
-            raise AtdError(f"data.tokeniser.language={self.language}: {fix}") from None
+            fix = "use the tokeniser of kind 'fast'"
+            raise AtdError(f"spaCy has no tokenizer for language {self.language!r}; {fix}") from None
         return lambda piece: [token.text for token in tokenizer(piece) if not token.is_space]
 
 
@@ -170,7 +173,7 @@ _PLAIN = str.maketrans("’‘“”", "''\"\"")
 
 def _pieces(texts: Texts) -> Tokens:
     """White-space separated pieces of every text; an empty piece stands at either end that is white space."""
-    if not isinstance(texts, Sequence):
+    if type(texts).__module__.startswith("pyarrow"):
         from atd.arrow_text import pieces
 
         return pieces(texts)

@@ -9,9 +9,13 @@ import numpy as np
 
 from atd.errors import AtdError
 
-UNK, BOS, NUM = "<unk>", "<s>", "<#>"
+UNK = "<unk>"
+BOS = "<s>"
+NUM = "<#>"
 SPECIALS = (UNK, BOS, NUM)
-UNK_ID, BOS_ID, NUM_ID = range(3)
+UNK_ID = 0
+BOS_ID = 1
+NUM_ID = 2
 
 
 class Vocabulary:

@@ -106,9 +106,14 @@ class WindowLoader(Position):
     ):
         if context < 1 or batch_size < 1:
             raise AtdError(f"context and batch_size are at least 1, got {context} and {batch_size}")
-        self.corpus, self.context, self.batch_size = corpus, context, batch_size
-        self.seed, self.shuffle, self.drop_last = seed, shuffle, drop_last
-        self.rank, self.world_size = rank, world_size
+        self.corpus = corpus
+        self.context = context
+        self.batch_size = batch_size
+        self.seed = seed
+        self.shuffle = shuffle
+        self.drop_last = drop_last
+        self.rank = rank
+        self.world_size = world_size
         if groups is None:
             self.group_ids, self.parts = [0], [Examples(corpus.offsets)]
         else:
@@ -152,7 +157,7 @@ class WindowLoader(Position):
         if smallest is not None and smallest < self.world_size:
             raise AtdError(
                 f"a batch of {smallest} examples cannot feed {self.world_size} processes: "
-                "raise data.batch_size or use fewer devices"
+                "raise batch_size or use fewer devices"
             )
 
     def _size(self, g: int) -> int:
@@ -166,13 +171,19 @@ class WindowLoader(Position):
         else:
             n, m = self.parts[g].n, self.batches[g]
             low, high = int(k) * n // m, (int(k) + 1) * n // m
-        m, r, w = high - low, self.rank, self.world_size
-        return np.arange(low + m * r // w, low + m * (r + 1) // w), m
+        size = high - low
+        first = low + size * self.rank // self.world_size
+        last = low + size * (self.rank + 1) // self.world_size
+        return np.arange(first, last), size
 
     def _batch(self, g: int, i: np.ndarray, order: Permutation) -> WindowBatch:
         token, start, document = self.parts[g].locate(order(i) if self.shuffle else i)
         context_BN = windows(self.corpus.tokens, token, start, self.context)
         target_B = self.corpus.tokens.take(token).astype(np.int64)
         attribute = self.corpus.attributes[token if self.corpus.per_token else document].astype(np.int64)
-        arrays = (torch.from_numpy(x) for x in (context_BN, target_B, attribute))
-        return WindowBatch(*arrays, self.group_ids[g])
+        return WindowBatch(
+            context=torch.from_numpy(context_BN),
+            target=torch.from_numpy(target_B),
+            attribute=torch.from_numpy(attribute),
+            language=self.group_ids[g],
+        )

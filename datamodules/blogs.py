@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -15,10 +15,11 @@ import pyarrow.compute as pc
 
 from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
+from atd.settings import number, optional, whole
 from datamodules.corpus import Corpus, by_split, sample_folder
 from datamodules.encode import count_vocabulary, ids
 from datamodules.readers.blogs import attribute_names, find_blogs, prolific, read_authors, read_blogs
-from datamodules.table import composed, random_split
+from datamodules.table import by_name, composed, random_split
 
 PARTS = ("gender", "age_group", "industry")
 UNSEEN = 3  # the number, after those of train, val and test, of the split that holds the tuples left out
@@ -29,30 +30,31 @@ class Blogs(Corpus):
     every gender, age group and industry is (gender=female, …) and a post has three, whose vectors add up.
 
     `holdout` is the share of posts for validation, at most `holdout_posts`, and as much again for test; every attribute
-    occurs in train.
-    `prolific_posts()` gives the others' posts, `folds` their division for cross-validation. `posts` limits the posts
-    of every author to so many random ones. `leave_out` tuples are kept from training altogether: `encoded["unseen"]`.
+    occurs in train. `posts` limits the posts of every author to so many random ones. `leave_out` tuples are kept from
+    training altogether: `encoded["unseen"]`. `sample`: bloggers of our own making, in place of those under `path`.
+    `prolific_posts()` gives the others' posts, `folds` their division for cross-validation.
     """
 
     def __init__(
         self,
         *,
-        prolific: int = 1000,
+        prolific: Annotated[int, whole(1)] = 1000,
         compose: bool = False,
-        holdout: float = 0.05,
-        holdout_posts: int = 2500,
-        posts: int | None = None,
-        leave_out: int = 0,
+        holdout: Annotated[float, number(0, 0.3, open_low=True)] = 0.05,
+        holdout_posts: Annotated[int, whole(1)] = 2500,
+        posts: Annotated[int | None, optional(whole(1))] = None,
+        leave_out: Annotated[int, whole(0)] = 0,
         sample: bool = False,
         **common: Any,
     ):
         super().__init__(**common)
-        if prolific < 1:
-            raise AtdError(f"data.prolific={prolific}: must be a whole number, 1 or more")
-        if not 0 < holdout <= 0.3:
-            raise AtdError(f"data.holdout={holdout}: must be above 0 and at most 0.3")
-        self.prolific, self.compose, self.sample = prolific, compose, sample
-        self.holdout, self.holdout_posts, self.posts, self.leave_out = holdout, holdout_posts, posts, leave_out
+        self.prolific = prolific
+        self.compose = compose
+        self.holdout = holdout
+        self.holdout_posts = holdout_posts
+        self.posts = posts
+        self.leave_out = leave_out
+        self.sample = sample
 
     def inputs(self) -> list[Path]:
         if self.sample:
@@ -73,7 +75,9 @@ class Blogs(Corpus):
         unseen = left_out(table, self.leave_out)
         attributes, names = self._attributes(table, unseen)
         split = np.full(len(table), UNSEEN, dtype=np.int8)
-        tuples = _sorted_dictionary(attribute_names(table)).indices.to_numpy()  # so that compose holds out the same
+        tuples = by_name(
+            attribute_names(table).combine_chunks()
+        ).indices.to_numpy()  # so that compose holds out the same
         share = min(self.holdout, self.holdout_posts / max(1, (~unseen).sum()))
         split[~unseen] = random_split(tuples[~unseen], share, seed=0)
         order = by_split(split)
@@ -87,9 +91,9 @@ class Blogs(Corpus):
     def _attributes(self, table: pa.Table, unseen: np.ndarray) -> tuple[np.ndarray, list[str]]:
         """(ids, names). A tuple left out has no id (−1); its gender, age group and industry have theirs."""
         if self.compose:
-            return composed({part: _sorted_dictionary(table[part]) for part in PARTS})
+            return composed({part: by_name(table[part].combine_chunks()) for part in PARTS})
         tuples = attribute_names(table)
-        column = _sorted_dictionary(tuples.filter(pa.array(~unseen)))
+        column = by_name(tuples.filter(pa.array(~unseen)).combine_chunks())
         attributes = np.full(len(table), -1, dtype=np.int32)
         attributes[~unseen] = column.indices.to_numpy()
         return attributes, column.dictionary.to_pylist()
@@ -145,10 +149,3 @@ def folds(author: np.ndarray, n: int = 10, seed: int = 0) -> list[tuple[np.ndarr
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # authors with fewer posts than folds: as said above
         return list(StratifiedKFold(n, shuffle=True, random_state=seed).split(author, author))
-
-
-def _sorted_dictionary(column: pa.ChunkedArray) -> pa.DictionaryArray:
-    encoded = column.combine_chunks().dictionary_encode()
-    names = encoded.dictionary.sort()
-    place = pc.index_in(encoded.dictionary, names).to_numpy().astype(np.int32)
-    return pa.DictionaryArray.from_arrays(place[encoded.indices.to_numpy()], names)

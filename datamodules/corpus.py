@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from lightning import LightningDataModule
@@ -12,8 +12,9 @@ from lightning.pytorch.utilities.rank_zero import rank_zero_only
 
 from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
-from atd.tokeniser import Tokeniser
-from atd.vocabulary import Vocabulary
+from atd.settings import MAPPING, either, one_of, optional, whole
+from atd.tokeniser import KINDS, Tokeniser
+from atd.vocabulary import SPECIALS, Vocabulary
 from atd.windows import WindowLoader
 from datamodules import sample
 from datamodules.cache import fingerprint, open_or_build
@@ -21,34 +22,82 @@ from datamodules.cache import fingerprint, open_or_build
 SPLITS = ("train", "val", "test")
 
 
-class Corpus(LightningDataModule):
+class Windows(LightningDataModule):
+    """Encoded texts, `encoded[split]` for train, val and perhaps test, as batches of words with the words before."""
+
+    def __init__(self, encoded: dict[str, EncodedCorpus], context: int, batch_size: int, seed: int):
+        super().__init__()
+        self.encoded = encoded
+        self.context = context
+        self.batch_size = batch_size
+        self.seed = seed
+        self._saved: dict[str, Any] | None = None
+
+    def train_dataloader(self) -> WindowLoader:
+        loader = self.loader("train", shuffle=True)
+        saved, self._saved = self._saved, None
+        if saved:
+            loader.load_state_dict(saved)
+        return loader
+
+    def val_dataloader(self) -> WindowLoader:
+        return self.loader("val")
+
+    def test_dataloader(self) -> WindowLoader:
+        return self.loader("test")
+
+    def loader(self, split: str, shuffle: bool = False) -> WindowLoader:
+        """Batches of one split, this process's share of them when there are several."""
+        rank, world_size = (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)
+        return WindowLoader(
+            self.encoded[split], self.context, self.batch_size, self.seed, shuffle, rank=rank, world_size=world_size
+        )
+
+    def state_dict(self) -> dict[str, Any]:
+        """The position in the epoch. Lightning saves it too, but forgets to load it when the loader was asked for
+        before the checkpoint was read, as by `estimated_stepping_batches`; this way it is there in any case."""
+        loader = self.trainer.train_dataloader if self.trainer else None
+        return {"train": loader.state_dict()} if isinstance(loader, WindowLoader) else {}
+
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        self._saved = state["train"]
+
+
+class Corpus(Windows):
     """A subclass says which files it reads (`inputs`), what else shapes the result (`settings`), and makes the encoded
     corpus (`build`): documents in the order of SPLITS, their split number in `columns["split"]`, and in `meta` the
     `vocabulary` and the names of the `attributes`.
 
+    `path`: the file or folder of raw text. `cache`: the folder of encoded corpora; `rebuild` encodes anew what is
+    there. `tokeniser`: its settings or its kind. `min_count`: rarer words are unknown. `max_size`: most words of the
+    vocabulary. A batch has `batch_size` words over all processes, each with `context` words before it; `seed` shuffles.
+
     After `setup`: `encoded[split]`, `vocabulary`, `attributes` (names; an attribute's id is its place).
     """
+
+    name: str  # never None, as Lightning has it
 
     def __init__(
         self,
         name: str,
         path: str | Path,
-        context: int,
-        batch_size: int,
-        seed: int,
+        context: Annotated[int, whole(1)],
+        batch_size: Annotated[int, whole(1)],
+        seed: Annotated[int, whole(0)],
         cache: str | Path,
-        tokeniser: Tokeniser | Mapping[str, Any] | str = "fast",
-        min_count: int = 1,
-        max_size: int | None = None,
+        tokeniser: Annotated[Tokeniser | Mapping[str, Any] | str, either(one_of(*KINDS), MAPPING)] = "fast",
+        min_count: Annotated[int, whole(1)] = 1,
+        max_size: Annotated[int | None, optional(whole(len(SPECIALS) + 1))] = None,
         rebuild: bool = False,
     ):
-        super().__init__()
-        self.name, self.path, self.cache = name, Path(path), Path(cache)
-        self.context, self.batch_size, self.seed = context, batch_size, seed
+        super().__init__({}, context, batch_size, seed)
+        self.name = name
+        self.path = Path(path)
+        self.cache = Path(cache)
         self.tokeniser = Tokeniser.of(tokeniser)
-        self.min_count, self.max_size, self.rebuild = min_count, max_size, rebuild
-        self.encoded: dict[str, EncodedCorpus] = {}
-        self._saved: dict[str, Any] | None = None
+        self.min_count = min_count
+        self.max_size = max_size
+        self.rebuild = rebuild
 
     def inputs(self) -> list[Path]:
         """The files the corpus is made of, downloaded if need be."""
@@ -80,7 +129,8 @@ class Corpus(LightningDataModule):
 
     def prepare_data(self) -> None:
         """Encode and cache; a second call finds the cache. Processes on one machine wait for each other."""
-        self._open(rebuild=self.rebuild and rank_zero_only.rank in (0, None))
+        rank = getattr(rank_zero_only, "rank", None)  # None where Lightning has not been asked yet
+        self._open(rebuild=self.rebuild and rank in (0, None))
         self.rebuild = False
 
     def setup(self, stage: str | None = None) -> None:
@@ -92,35 +142,6 @@ class Corpus(LightningDataModule):
         for name, part in self.encoded.items():
             if not len(part.tokens):
                 raise AtdError(f"data={self.name}: no text for {name}; the corpus is too small to hold some of it out")
-
-    def train_dataloader(self) -> WindowLoader:
-        loader = self.loader("train", shuffle=True)
-        saved, self._saved = self._saved, None
-        if saved:
-            loader.load_state_dict(saved)
-        return loader
-
-    def val_dataloader(self) -> WindowLoader:
-        return self.loader("val")
-
-    def test_dataloader(self) -> WindowLoader:
-        return self.loader("test")
-
-    def loader(self, split: str, shuffle: bool = False) -> WindowLoader:
-        """Batches of one split, this process's share of them when there are several."""
-        rank, world_size = (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)
-        return WindowLoader(
-            self.encoded[split], self.context, self.batch_size, self.seed, shuffle, rank=rank, world_size=world_size
-        )
-
-    def state_dict(self) -> dict[str, Any]:
-        """The position in the epoch. Lightning saves it too, but forgets to load it when the loader was asked for
-        before the checkpoint was read, as by `estimated_stepping_batches`; this way it is there in any case."""
-        loader = self.trainer.train_dataloader if self.trainer else None
-        return {"train": loader.state_dict()} if isinstance(loader, WindowLoader) else {}
-
-    def load_state_dict(self, state: dict[str, Any]) -> None:
-        self._saved = state["train"]
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the mapped arrays and the trainer: another process opens the cache itself, in `setup`."""

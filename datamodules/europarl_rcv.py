@@ -1,10 +1,26 @@
-"""Parallel sentences to learn from, and documents with topics to be judged on: Europarl with Reuters or open topics."""
+"""Parallel sentences to learn from, and documents with topics to be judged on: Europarl with Reuters or open topics.
+
+A *pair* such as en-de is two files, line i of one the translation of line i of the other. All pairs share their first
+language, the *pivot*. Its lines are the *source* side of a pair, those of the other file the *target* side. The lines
+of a pair are divided into *parts*:
+
+    train     learned from
+    val       retrieval after each epoch: a few lines taken evenly from the training file
+    heldout   as many again, for the results
+    unpaired  training lines that a limit leaves out: read for their words only
+    dev       the given development file
+    test      the given test file, for the results
+
+A *text* is what is stored: the lines of one language on one side of one part. A side is one text, except where
+languages are told apart: then a target side is one text for each language its lines are written in. multilingual.py
+makes them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from lightning import LightningDataModule
@@ -12,8 +28,9 @@ from lightning import LightningDataModule
 from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
 from atd.ragged import Ragged, offsets_of
-from atd.tokeniser import Tokeniser
-from atd.vocabulary import Vocabulary
+from atd.settings import listed, number, one_of, optional, whole
+from atd.tokeniser import KINDS, Tokeniser
+from atd.vocabulary import SPECIALS, Vocabulary
 from datamodules.cache import fingerprint, open_or_build
 from datamodules.compounds import parts
 from datamodules.corpus import sample_folder
@@ -22,20 +39,37 @@ from datamodules.multilingual import encode_texts, read_texts
 from datamodules.pairs import PairLoader, Pairs
 from datamodules.readers.bible import find_bible
 from datamodules.readers.parallel import find_pairs
-from datamodules.readers.topics import read_topics
+from datamodules.readers.topics import SOURCES, read_topics
 
 
 class EuroparlRCV(LightningDataModule):
-    """`pairs` share their first language, the pivot. `limit` keeps the first n training lines of a pair. `bible` names
-    languages whose verses join the training pairs. `topic_sets` names the sets of documents with topics that are there.
-    `unpaired`: the words of lines that a limit leaves out are in the vocabulary too; spelling can give them a vector.
-    `told_apart`: lines go to the language they are written in. `vectors`: words of this file join the pivot's
-    vocabulary, for they have a start. `compounds`: an unknown word of a document stands for the known words it is made
-    of. See multilingual.py for parts.
+    """Pairs around one pivot, each language with its own vocabulary and number; the pivot is number 0.
+
+    What is learned from:
+    - `limit`: only the first n training lines of a pair, to play a language with little parallel text.
+    - `unpaired`: the words of the lines that a limit leaves out are in the vocabulary, too. They are never trained, but
+      a model of character n-grams can spell them.
+    - `told_apart`: a line belongs to the language it is written in, not to the one its file says. Parliament prints
+      many speeches untranslated, so a "German" file has lines in a dozen languages, which otherwise count as German.
+    - `bible`: languages whose verses, beside the pivot's, join the training lines.
+    - `holdout`: lines for val, and as many again for heldout; at most a tenth of the file each.
+    - `dropout`: share of the words left out of a training sentence, others every time.
+
+    Which words are known:
+    - `min_count`, `max_size`: rarer words are `<unk>`; at most so many words to a vocabulary.
+    - `vectors`: the words of this file join the pivot's vocabulary, even those the text does not have, for a model
+      can start them at their vectors.
+    - `compounds`: an unknown word of a document with a topic stands for the known words it is made of, for German
+      writes "Reisekaufmann" where English has two words. Sentences are not changed.
+
+    `topic_sets` names the sets of documents with topics that are there. `sample`: a parliament of our own making, in
+    place of the files under `path`.
 
     After `setup`: `languages`, `vocabularies` (one each), `training()`, `source(pair, part)`, `target(pair, part)`,
     `topics(source, language, split)`.
     """
+
+    name: str  # never None, as Lightning has it
 
     def __init__(
         self,
@@ -44,39 +78,47 @@ class EuroparlRCV(LightningDataModule):
         path: str | Path,
         cache: str | Path,
         pairs: Sequence[str],
-        batch_size: int,
-        seed: int,
-        limit: Mapping[str, int | None] | None = None,
-        holdout: int = 2000,
+        batch_size: Annotated[int, whole(1)],
+        seed: Annotated[int, whole(0)],
+        limit: Mapping[str, Annotated[int | None, optional(whole(1))]] | None = None,
+        holdout: Annotated[int, whole(1)] = 2000,
         bible: Sequence[str] = (),
-        topic_sets: Sequence[str] = (),
+        topic_sets: Annotated[Sequence[str], listed(one_of(*SOURCES))] = (),
         unpaired: bool = False,
         told_apart: bool = False,
         vectors: str | Path | None = None,
-        tokeniser: str = "fast",
-        min_count: int = 2,
-        max_size: int | None = None,
+        tokeniser: Annotated[str, one_of(*KINDS)] = "fast",
+        min_count: Annotated[int, whole(1)] = 2,
+        max_size: Annotated[int | None, optional(whole(len(SPECIALS) + 1))] = None,
         compounds: bool = False,
-        dropout: float = 0.0,
-        draws: int = 0,
+        dropout: Annotated[float, number(0, 0.99)] = 0.0,
         sample: bool = False,
         rebuild: bool = False,
     ):
         super().__init__()
-        self.pairs, self.pivot = list(pairs), pairs[0].split("-")[0] if pairs else ""
-        others = [pair.split("-")[-1] for pair in self.pairs]
-        if not pairs or any(pair.split("-")[0] != self.pivot for pair in self.pairs) or len(set(others)) < len(others):
-            raise AtdError(f"task.pairs={self.pairs}: pairs such as en-de, en-fr, all from one language, each once")
+        self.name = name
+        self.path = sample_folder(cache) if sample else Path(path)
+        self.cache = Path(cache)
+        self.pairs = list(pairs)
+        self.pivot = pivot_of(self.pairs)
         self.limit = {pair: int(n) for pair, n in (limit or {}).items() if n is not None}
         if unknown := [pair for pair in self.limit if pair not in self.pairs]:
             raise AtdError(f"task.limit.{unknown[0]}: no such pair; task.pairs has {', '.join(self.pairs)}")
-        self.name, self.cache = name, Path(cache)
-        self.path = sample_folder(cache) if sample else Path(path)
-        self.holdout, self.bible, self.told_apart = holdout, list(bible), told_apart
+        self.holdout = holdout
+        self.bible = list(bible)
+        self.topic_sets = list(topic_sets)
         self.unpaired = unpaired and bool(self.limit)
-        self.vectors, self.kind, self.min_count, self.max_size = vectors, tokeniser, min_count, max_size
-        self.batch_size, self.seed, self.dropout, self.draws = batch_size, seed, dropout, draws
-        self.compounds, self.rebuild, self.topic_sets = compounds, rebuild, list(topic_sets)
+        self.told_apart = told_apart
+        self.vectors = vectors
+        self.kind = tokeniser
+        self.min_count = min_count
+        self.max_size = max_size
+        self.compounds = compounds
+        self.dropout = dropout
+        self.batch_size = batch_size
+        self.seed = seed
+        self.draws = 0  # contrastive sentences drawn for each training pair: the objective says how many it needs
+        self.rebuild = rebuild
         self._corpus: EncodedCorpus | None = None
         self._saved: dict[str, Any] | None = None
 
@@ -122,16 +164,16 @@ class EuroparlRCV(LightningDataModule):
         self.bounds = np.concatenate([[0], np.cumsum([len(v) for v in self.vocabularies])]).astype(np.int64)
 
     def _texts(self, pair: str, part: str, side: str) -> list[tuple[int, slice]]:
-        """(language, rows of the corpus) of every text of one side."""
+        """Every text of one side: the number of its language, and its lines in the corpus."""
         texts = self.corpus.meta["texts"]
         first = np.searchsorted(self.corpus.columns["text"], np.arange(len(texts) + 1))
         chosen = [i for i, text in enumerate(texts) if text[:3] == [pair, part, side]]
         if not chosen:
-            raise AtdError(f"{pair} has no part {part!r}; task.pairs has {', '.join(self.pairs)}")
+            raise AtdError(f"{pair} has no part {part!r}; the pairs are {', '.join(self.pairs)}")
         return [(self.languages.index(texts[i][3]), slice(int(first[i]), int(first[i + 1]))) for i in chosen]
 
     def _sentences(self, rows: slice) -> Ragged:
-        """A view of the mapped file."""
+        """Some lines of the corpus, a view of the mapped file."""
         offsets = self.corpus.offsets[rows.start : rows.stop + 1]
         return Ragged(self.corpus.tokens[offsets[0] : offsets[-1]], offsets - offsets[0])
 
@@ -144,7 +186,7 @@ class EuroparlRCV(LightningDataModule):
         return out
 
     def trained(self) -> np.ndarray:
-        """Which rows of the common table have a word of a training sentence (ΣV_l)."""
+        """Whether each word, of the vocabularies one after another (ΣV_l), is in a training sentence."""
         seen = np.zeros(int(self.bounds[-1]), dtype=bool)
         for pairs in self.training():
             for language, side in zip(pairs.languages, (pairs.source, pairs.target), strict=True):
@@ -156,7 +198,10 @@ class EuroparlRCV(LightningDataModule):
         return self._sentences(self._texts(pair, part, "source")[0][1])
 
     def target(self, pair: str, part: str) -> list[tuple[int, np.ndarray, Ragged]]:
-        """The other side: (language, lines, their sentences); one entry unless languages are told apart."""
+        """The other side, text by text: (language, places of its lines in the part, its sentences).
+
+        One text, unless languages are told apart.
+        """
         texts = self._texts(pair, part, "target")
         return [(lang, self.corpus.columns["row"][rows], self._sentences(rows)) for lang, rows in texts]
 
@@ -168,7 +213,7 @@ class EuroparlRCV(LightningDataModule):
         return out
 
     def topics(self, source: str, language: str, split: str) -> tuple[Ragged, np.ndarray]:
-        """Documents with one topic each, in a language of the model: (documents, categories)."""
+        """A split of a set of documents with one topic each, in the words of a language: (documents, topics)."""
         table = read_topics(self.path, source, language, split)
         tokens = Tokeniser(self.kind, language).folded(table["text"])
         vocabulary = self.vocabularies[self.languages.index(language)]
@@ -181,9 +226,16 @@ class EuroparlRCV(LightningDataModule):
         return Ragged(words.tokens, words.offsets[tokens.offsets]), labels
 
     def train_dataloader(self) -> PairLoader:
-        rank, world = (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)
-        options = {"dropout": self.dropout, "draws": self.draws, "rank": rank, "world_size": world}
-        loader = PairLoader(self.training(), self.bounds, self.batch_size, self.seed, **options)
+        loader = PairLoader(
+            self.training(),
+            self.bounds,
+            self.batch_size,
+            self.seed,
+            dropout=self.dropout,
+            draws=self.draws,
+            rank=self.trainer.global_rank if self.trainer else 0,
+            world_size=self.trainer.world_size if self.trainer else 1,
+        )
         saved, self._saved = self._saved, None
         if saved:
             loader.load_state_dict(saved)
@@ -202,3 +254,12 @@ class EuroparlRCV(LightningDataModule):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._saved = state.get("train")
+
+
+def pivot_of(pairs: Sequence[str]) -> str:
+    """The language that all pairs begin with."""
+    firsts = {pair.split("-")[0] for pair in pairs}
+    others = {pair.split("-")[-1] for pair in pairs}
+    if len(firsts) != 1 or len(others) < len(pairs):
+        raise AtdError(f"task.pairs={list(pairs)}: pairs such as en-de, en-fr, all from one language, each once")
+    return firsts.pop()

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +18,14 @@ import pyarrow.compute as pc
 
 from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
+from atd.settings import number, one_of, read
 from datamodules.cache import fingerprint, open_or_build
 from datamodules.corpus import Corpus, by_split, sample_folder
 from datamodules.download import fetch
 from datamodules.encode import count_vocabulary, ids
 from datamodules.readers.books import find_books, read_books
 from datamodules.sentences import split_all
-from datamodules.tagger import Recipe, load_tagger, tagger_key
+from datamodules.tagger import Recipe, Tagger, load_tagger, tagger_key
 
 ATTRIBUTES = ("book", "pos")
 FEW = 10  # a book of fewer chapters is cut into blocks, so that a tenth of it can be held out
@@ -38,20 +40,19 @@ class Gutenberg(Corpus):
     def __init__(
         self,
         *,
-        attribute: str = "book",
-        holdout: float = 0.1,
+        attribute: Annotated[str, one_of(*ATTRIBUTES)] = "book",
+        holdout: Annotated[float, number(0, 0.3, open_low=True)] = 0.1,
         sentences: bool = False,
         sample: bool = False,
         tagger: Mapping[str, Any] | None = None,
         **common: Any,
     ):
         super().__init__(**common)
-        if attribute not in ATTRIBUTES:
-            raise AtdError(f"data.attribute={attribute}: must be one of {', '.join(ATTRIBUTES)}")
-        if not 0 < holdout <= 0.3:
-            raise AtdError(f"data.holdout={holdout}: must be above 0 and at most 0.3")
-        self.attribute, self.holdout, self.sentences, self.sample = attribute, holdout, sentences, sample
-        self.recipe = Recipe(**(tagger or {}))
+        self.attribute = attribute
+        self.holdout = holdout
+        self.sentences = sentences
+        self.sample = sample
+        self.recipe = read(Recipe, asdict(Recipe()) | dict(tagger or {}), "data.tagger")
 
     def inputs(self) -> list[Path]:
         if self.sample:
@@ -107,22 +108,25 @@ class Gutenberg(Corpus):
             books, splits = books[parent], splits[parent]
         return column, books, splits
 
+    def tagger(self) -> Tagger:
+        """The tagger that the parts of speech come from."""
+        return load_tagger(self.path, self.cache, self.recipe, self.tokeniser.language)
+
     def _tags(self, table: pa.Table) -> EncodedCorpus:
         """The tag of every token in reading order, in place of its id. It takes minutes, so it is kept apart from the
         vocabulary and the split, which change more often; neither changes where tokens end."""
 
         def build() -> EncodedCorpus:
-            tagger = load_tagger(self.path, self.cache, self.recipe, language)
+            tagger = self.tagger()
             tokens = self.tokeniser(table["text"])
             tags, names = tagger.tag_tokens(tokens)
             meta = {"attributes": names, "tagger": tagger.name, "tagger_accuracy": tagger.accuracy}
             return EncodedCorpus(tags, tokens.offsets, np.zeros(len(tokens), np.int32), meta=meta)
 
-        kind, language = self.tokeniser.kind, self.tokeniser.language
         key = {
             "files": fingerprint(self.inputs()),
-            "kind": kind,
-            "tagger": tagger_key(self.path, self.recipe, language),
+            "kind": self.tokeniser.kind,
+            "tagger": tagger_key(self.path, self.recipe, self.tokeniser.language),
         }
         return open_or_build(key, build, self.cache, name="tags")
 

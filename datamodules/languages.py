@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
 
 from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
+from atd.ragged import offsets_of
+from atd.settings import one_of, optional, some_of, whole
 from atd.tokeniser import Tokeniser
 from atd.vocabulary import UNK_ID, Vocabulary
 from atd.windows import WindowLoader
@@ -31,35 +33,41 @@ SPACE = "_"
 
 
 class Languages(Corpus):
-    """`languages`: codes, null = all of the Bible folders. `sources`: where text is looked for, the first that has the
-    language. `matched`: only verses that all languages have. `lines`: most lines of a language, the same number of
-    each when matched. Of every hundred lines five are for validation and five for test."""
+    """Lines of several languages; of every hundred five are for validation and five for test.
+
+    - `languages`: codes such as en; None = all of the Bible folders.
+    - `sources`: where text is looked for; a language is read from the first that has it.
+    - `unit`: `word` or `character`, see above.
+    - `matched`: only verses that all languages have, so that the languages differ and not what is told.
+    - `lines`: most lines of a language, the same verses of each when matched.
+    - `romanise`: characters in Latin letters, whatever the script.
+    - `sample`: a parliament of our own making, in place of the files under `path`.
+    """
 
     def __init__(
         self,
         *,
         languages: Sequence[str] | None = None,
-        sources: Sequence[str] = ("bible",),
-        unit: str = "word",
+        sources: Annotated[Sequence[str], some_of(*SOURCES)] = ("bible",),
+        unit: Annotated[str, one_of(*UNITS)] = "word",
         matched: bool = True,
-        lines: int | None = None,
+        lines: Annotated[int | None, optional(whole(1))] = None,
         romanise: bool = False,
         sample: bool = False,
         **common: Any,
     ):
         super().__init__(**common)
-        if unit not in UNITS:
-            raise AtdError(f"data.unit={unit}: must be one of {', '.join(UNITS)}")
-        if unknown := [s for s in sources if s not in SOURCES]:
-            raise AtdError(f"data.sources={unknown[0]}: must be among {', '.join(SOURCES)}")
         if matched and list(sources) != ["bible"]:
             raise AtdError("data.matched=true: only verses of data.sources=[bible] can be matched")
         self.path = sample_folder(self.cache) if sample else self.path
         self.languages = list(languages) if languages is not None else bible.languages(self.path)
         if len(self.languages) < 2:
             raise AtdError(f"{self.path}: language vectors need two languages or more, found {self.languages}")
-        self.sources, self.unit, self.matched = list(sources), unit, matched
-        self.lines, self.romanise = lines, romanise
+        self.sources = list(sources)
+        self.unit = unit
+        self.matched = matched
+        self.lines = lines
+        self.romanise = romanise
 
     def inputs(self) -> list[Path]:
         return sorted({place.path for language in self.languages for place in self._source(language)[1]})
@@ -81,6 +89,7 @@ class Languages(Corpus):
 
     @staticmethod
     def _pair(language: str) -> str:
+        """The pair of Europarl that has the language on one side."""
         return "en-de" if language == "en" else f"en-{language}"
 
     def settings(self) -> dict[str, Any]:
@@ -90,36 +99,41 @@ class Languages(Corpus):
     def texts(self) -> dict[str, pa.ChunkedArray]:
         """The lines of every language; matched ones tell the same verses in the same order."""
         if self.matched:
-            tables = {language: bible.read_bible(self.path, language) for language in self.languages}
-            seen = Counter(verse for table in tables.values() for verse in set(table["verse"].to_pylist()))
-            common = [v for v in tables[self.languages[0]]["verse"].to_pylist() if seen[v] == len(tables)]
-            if not common:
-                raise AtdError("data.matched=true: no verse is in all languages; leave some out or set it to false")
-            common = common[:: max(1, len(common) // self.lines)][: self.lines] if self.lines else common
-            place = {lang: dict(zip(t["verse"].to_pylist(), range(len(t)))) for lang, t in tables.items()}
-            return {lang: t["text"].take(pa.array([place[lang][v] for v in common])) for lang, t in tables.items()}
-        out = {}
-        for language in self.languages:
-            source = self._source(language)[0]
-            if source == "bible":
-                column = bible.read_bible(self.path, language)["text"]
-            elif source == "monolingual":
-                column = monolingual.read_monolingual(self.path, language)["text"]
-            else:
-                side = "source" if language == "en" else "target"
-                column = read_pairs(self.path, self._pair(language))[side]
-            out[language] = column.slice(0, self.lines)
-        return out
+            return self._verses()
+        return {language: self._lines(language).slice(0, self.lines) for language in self.languages}
+
+    def _verses(self) -> dict[str, pa.ChunkedArray]:
+        """The verses that all languages have, in the order of the first; at most `lines` of them, taken evenly."""
+        tables = {language: bible.read_bible(self.path, language) for language in self.languages}
+        seen = Counter(verse for table in tables.values() for verse in set(table["verse"].to_pylist()))
+        common = [v for v in tables[self.languages[0]]["verse"].to_pylist() if seen[v] == len(tables)]
+        if not common:
+            raise AtdError("data.matched=true: no verse is in all languages; leave some out or set it to false")
+        if self.lines:
+            common = common[:: max(1, len(common) // self.lines)][: self.lines]
+        place = {lang: dict(zip(t["verse"].to_pylist(), range(len(t)))) for lang, t in tables.items()}
+        return {lang: t["text"].take(pa.array([place[lang][v] for v in common])) for lang, t in tables.items()}
+
+    def _lines(self, language: str) -> pa.ChunkedArray:
+        """All lines of a language, from the first source that has it."""
+        source = self._source(language)[0]
+        if source == "bible":
+            return bible.read_bible(self.path, language)["text"]
+        if source == "monolingual":
+            return monolingual.read_monolingual(self.path, language)["text"]
+        return read_pairs(self.path, self._pair(language))["source" if language == "en" else "target"]
 
     def build(self) -> EncodedCorpus:
         texts = self.texts()
         split = np.concatenate([held_out(len(lines)) for lines in texts.values()])
         language = np.repeat(np.arange(len(texts)), [len(lines) for lines in texts.values()])
-        encode = self._words if self.unit == "word" else self._characters
-        tokens, lengths, vocabularies = encode(texts, split, language)
+        if self.unit == "word":
+            tokens, lengths, vocabularies = self._words(texts, split, language)
+        else:
+            tokens, lengths, vocabularies = self._characters(texts)
         corpus = EncodedCorpus(
             tokens=tokens,
-            offsets=np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64),
+            offsets=offsets_of(lengths),
             attributes=language.astype(np.int32),
             columns={"split": split},
             meta={
@@ -130,8 +144,13 @@ class Languages(Corpus):
         )
         return corpus.take(by_split(split))
 
-    def _words(self, texts, split, language) -> tuple[np.ndarray, np.ndarray, list[Vocabulary]]:
-        flat, lengths, vocabularies = [], [], []
+    def _words(
+        self, texts: Mapping[str, pa.ChunkedArray], split: np.ndarray, language: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, list[Vocabulary]]:
+        """Numbers within each language's vocabulary, the length of every line, and the vocabularies."""
+        flat: list[np.ndarray] = []
+        lengths: list[np.ndarray] = []
+        vocabularies: list[Vocabulary] = []
         for i, (name, lines) in enumerate(texts.items()):
             tokens = Tokeniser(self.tokeniser.kind, name).folded(lines)
             vocabulary = count_vocabulary(tokens, self.min_count, self.max_size, split[language == i] == 0)
@@ -140,7 +159,8 @@ class Languages(Corpus):
             vocabularies.append(vocabulary)
         return np.concatenate(flat), np.concatenate(lengths), vocabularies
 
-    def _characters(self, texts, split, language) -> tuple[np.ndarray, np.ndarray, list[Vocabulary]]:
+    def _characters(self, texts: Mapping[str, pa.ChunkedArray]) -> tuple[np.ndarray, np.ndarray, list[Vocabulary]]:
+        """Numbers of characters, the length of every line, and the one alphabet."""
         lines = [plain(line, self.romanise) for column in texts.values() for line in column.to_pylist()]
         lengths = np.array([len(line) for line in lines], dtype=np.int64)
         points = np.frombuffer("".join(lines).encode("utf-32-le"), dtype=np.uint32)
@@ -156,10 +176,17 @@ class Languages(Corpus):
 
     def loader(self, split: str, shuffle: bool = False) -> WindowLoader:
         """Batches of one language each when vocabularies are unshared."""
-        rank, world_size = (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)
         part = self.encoded[split]
-        options = {"groups": part.attributes if self.unit == "word" else None, "rank": rank, "world_size": world_size}
-        return WindowLoader(part, self.context, self.batch_size, self.seed, shuffle, **options)
+        return WindowLoader(
+            part,
+            self.context,
+            self.batch_size,
+            self.seed,
+            shuffle,
+            groups=part.attributes if self.unit == "word" else None,
+            rank=self.trainer.global_rank if self.trainer else 0,
+            world_size=self.trainer.world_size if self.trainer else 1,
+        )
 
 
 def held_out(n: int) -> np.ndarray:

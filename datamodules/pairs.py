@@ -22,9 +22,12 @@ from atd.ragged import Ragged, offsets_of
 
 @dataclass
 class Pairs:
-    """Aligned sentences of two languages, which are given by their numbers; words are numbered within a language."""
+    """Sentences of two languages, number i of one the translation of number i of the other.
 
-    languages: tuple[int, int]
+    Words are numbered within their language.
+    """
+
+    languages: tuple[int, int]  # their numbers
     source: Ragged
     target: Ragged
 
@@ -37,7 +40,7 @@ class Pairs:
 
 @dataclass
 class PairBatch:
-    """Bags of B source sentences, B target sentences and, when drawn, B·n contrastive target sentences."""
+    """One bag for each of B source sentences, B target sentences and, when drawn, B·n contrastive target sentences."""
 
     bags: Bags
     languages: tuple[int, int]
@@ -67,13 +70,21 @@ class PairLoader(Position):
         rank: int = 0,
         world_size: int = 1,
     ):
-        self.pairs, self.bounds, self.batch_size, self.seed = list(pairs), bounds, batch_size, seed
-        self.shuffle, self.dropout, self.draws, self.rank, self.world_size = shuffle, dropout, draws, rank, world_size
+        self.pairs = list(pairs)
+        self.bounds = bounds
+        self.batch_size = batch_size
+        self.seed = seed
+        self.shuffle = shuffle
+        self.dropout = dropout
+        self.draws = draws
+        self.rank = rank
+        self.world_size = world_size
         counts = [-(-len(p) // batch_size) for p in self.pairs]
         smallest = min((len(p) // c for p, c in zip(self.pairs, counts) if c), default=0)
         if smallest < 2 * world_size:
             raise AtdError(f"data.batch_size={batch_size}: a batch needs at least two pairs per process")
-        self._schedule, self._counts = interleave(counts), counts
+        self._counts = counts  # batches of every pair of languages
+        self._schedule = interleave(counts)
         self.epoch = self.position = self._start = 0
 
     def __len__(self) -> int:
@@ -94,10 +105,11 @@ class PairLoader(Position):
     def _chosen(self, position: int, orders: Sequence[Permutation]) -> tuple[Pairs, np.ndarray]:
         """The language pair of a batch, and the numbers of this rank's part of it."""
         which, k = (int(v) for v in self._schedule[position])
-        n, m = len(self.pairs[which]), self._counts[which]
-        low, high = k * n // m, (k + 1) * n // m
-        size, r, w = high - low, self.rank, self.world_size
-        part = np.arange(low + size * r // w, low + size * (r + 1) // w)
+        n = len(self.pairs[which])
+        batches = self._counts[which]
+        low = k * n // batches
+        size = (k + 1) * n // batches - low
+        part = np.arange(low + size * self.rank // self.world_size, low + size * (self.rank + 1) // self.world_size)
         return self.pairs[which], orders[which](part) if self.shuffle else part
 
     def _batch(self, position: int, orders: Sequence[Permutation]) -> PairBatch:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import pyarrow as pa
@@ -12,11 +12,13 @@ import pyarrow.compute as pc
 
 from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
+from atd.settings import TEXT, Rule, listed, mapped, number, optional, whole
 from datamodules.corpus import Corpus, by_split
 from datamodules.encode import count_vocabulary, ids
 from datamodules.readers.table import read_table
 
 MISSING = "missing"
+COLUMNS = Rule(lambda v: listed(TEXT).fits(v) and len(v) > 0, "a list of columns, such as [age,gender]")
 
 
 class TableCorpus(Corpus):
@@ -25,31 +27,32 @@ class TableCorpus(Corpus):
 
     `bins` makes ranges of numeric columns, {age: 4} four of equal counts. `holdout` is the share of rows for
     validation, and as much again for test; `split_seed` draws them, apart from the seed of training. Every attribute
-    that occurs at all occurs in train, and a value that is not there is one of its own, `missing`.
+    that occurs at all occurs in train, and a value that is not there is one of its own, `missing`. `text` is the column
+    of text; a row without any is an error, or left out with `drop_empty`.
     """
 
     def __init__(
         self,
         *,
         text: str,
-        attributes: Sequence[str],
+        attributes: Annotated[Sequence[str], COLUMNS],
         compose: bool = False,
-        bins: Mapping[str, int] | None = None,
-        holdout: float = 0.1,
-        split_seed: int = 0,
+        bins: Annotated[Mapping[str, int] | None, optional(mapped(whole(2)))] = None,
+        holdout: Annotated[float, number(0, 0.3, open_low=True)] = 0.1,
+        split_seed: Annotated[int, whole(0)] = 0,
         drop_empty: bool = False,
         **common: Any,
     ):
         super().__init__(**common)
-        self.text, self.chosen, self.compose, self.bins = text, list(attributes), compose, dict(bins or {})
-        self.holdout, self.split_seed, self.drop_empty = holdout, split_seed, drop_empty
-        if not self.chosen:
-            raise AtdError("data.attributes=[]: name the columns that describe a text, such as data.attributes=[age]")
-        for column, n in self.bins.items():
-            if column not in self.chosen or n < 2:
-                raise AtdError(f"data.bins={{{column}: {n}}}: name one of data.attributes and two or more ranges")
-        if not 0 < holdout <= 0.3:
-            raise AtdError(f"data.holdout={holdout}: must be above 0 and at most 0.3")
+        self.text = text
+        self.chosen = list(attributes)
+        self.compose = compose
+        self.bins = dict(bins or {})
+        self.holdout = holdout
+        self.split_seed = split_seed
+        self.drop_empty = drop_empty
+        if strange := [column for column in self.bins if column not in self.chosen]:
+            raise AtdError(f"data.bins.{strange[0]}: not among data.attributes, which are {', '.join(self.chosen)}")
 
     def inputs(self) -> list[Path]:
         if not self.path.is_file():
@@ -74,12 +77,17 @@ class TableCorpus(Corpus):
         return EncodedCorpus(ids(tokens, vocabulary), tokens.offsets, attributes, columns, meta)
 
     def _values(self, name: str, column: pa.ChunkedArray) -> pa.DictionaryArray:
-        """The column as names, sorted by value."""
+        """The column as names, ranges of numbers in their order."""
         column = column.combine_chunks()
         if name in self.bins:
             return binned(self.path, name, column, self.bins[name])
-        encoded = pc.fill_null(column, MISSING).dictionary_encode()
-        return _sorted(encoded, sorted(encoded.dictionary.to_pylist()))
+        return by_name(pc.fill_null(column, MISSING))
+
+
+def by_name(column: pa.Array) -> pa.DictionaryArray:
+    """The column as names, sorted."""
+    encoded = column.dictionary_encode()
+    return _sorted(encoded, sorted(encoded.dictionary.to_pylist()))
 
 
 def binned(path: Path, name: str, column: pa.Array, n: int) -> pa.DictionaryArray:

@@ -18,7 +18,7 @@ import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import filelock
 import numpy as np
@@ -26,6 +26,7 @@ import pyarrow as pa
 from rich.console import Console
 from rich.progress import track
 
+from atd.settings import number, optional, whole
 from atd.tokeniser import Tokens
 from datamodules.cache import explained, fingerprint
 from datamodules.readers.tagged import find_tagged, read_tagged
@@ -42,15 +43,15 @@ class Recipe:
     """Size of the tagger and how long to train it. As it stands, 93.8 % of the words of English Web Treebank's dev part
     (93.3 % with 2,000 rows, batches of 1,000 words and five epochs)."""
 
-    width: int = 96
-    depth: int = 4
-    rows: int = 5000  # of the hash embedding of whole words
-    epochs: int = 4
-    batch_words: int = 400
-    dropout: float = 0.2
-    learn_rate: float = 0.002
-    sentences: int | None = None  # train on the first so many only
-    seed: int = 0
+    width: Annotated[int, whole(1)] = 96
+    depth: Annotated[int, whole(1)] = 4
+    rows: Annotated[int, whole(1)] = 5000  # of the hash embedding of whole words
+    epochs: Annotated[int, whole(1)] = 4
+    batch_words: Annotated[int, whole(1)] = 400
+    dropout: Annotated[float, number(0, 0.99)] = 0.2
+    learn_rate: Annotated[float, number(0, open_low=True)] = 0.002
+    sentences: Annotated[int | None, optional(whole(1))] = None  # train on the first so many only
+    seed: Annotated[int, whole(0)] = 0
 
 
 class Tagger:
@@ -133,7 +134,8 @@ def train_tagger(train: pa.Table, dev: pa.Table, recipe: Recipe, language: str =
         examples = _examples(nlp, train.slice(0, recipe.sentences))
         nlp.initialize(lambda: examples)
         steps = -(-sum(len(e.reference) for e in examples) // recipe.batch_words) * recipe.epochs
-        optimizer = Adam(warmup_linear(recipe.learn_rate, steps // 10, steps))
+        step_sizes: Any = warmup_linear(recipe.learn_rate, steps // 10, steps)
+        optimizer = Adam(step_sizes)
         epochs = (random.sample(examples, len(examples)) for _ in range(recipe.epochs))
         batches = (b for epoch in epochs for b in minibatch_by_words(epoch, recipe.batch_words, tolerance=0.2))
         for batch in _shown(batches, "training the tagger", steps):

@@ -1,27 +1,21 @@
-"""Texts and trees as arrays, and batches of them: trees level by level, texts padded."""
+"""Binary trees as arrays, and batches for the encoders: trees level by level, texts padded.
+
+n texts, T the longest of a batch.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
 
-from atd.ragged import Ragged
-
-
-@dataclass
-class Texts(Ragged):
-    """Some texts with one label and one attribute id each."""
-
-    label: np.ndarray
-    attributes: np.ndarray
-    per_token: bool = False
-
-    def take(self, rows: np.ndarray) -> Texts:
-        where, offsets = self.where(rows)
-        return Texts(self.tokens[where], offsets, self.label[rows], self.attributes[rows])
+from atd.encoded import EncodedCorpus
+from atd.errors import AtdError
+from atd.position import Position
 
 
 @dataclass
@@ -34,6 +28,32 @@ class Trees:
     word: np.ndarray  # token id at a leaf, −1 elsewhere
     height: np.ndarray
     bounds: np.ndarray  # nodes of sentence s: bounds[s] … bounds[s + 1]
+
+    @classmethod
+    def of(cls, nodes: EncodedCorpus) -> Trees:
+        """The trees whose nodes, in preorder, are the documents of a corpus with columns `root` and `label`.
+
+        Lengths alone tell the children: the left one follows its parent, the right one the left subtree, which has
+        2 · length − 1 nodes.
+        """
+        length = nodes.lengths
+        roots = np.flatnonzero(nodes.columns["root"])
+        bounds = np.append(roots, len(nodes))
+        if len(wrong := np.flatnonzero(np.diff(bounds) != 2 * length[roots] - 1)):
+            raise AtdError(f"sentiment treebank: tree {wrong[0] + 1} is not binary; use the binarised release")
+        inner = np.flatnonzero(length > 1)
+        left = np.full(len(nodes), -1)
+        left[inner] = inner + 1
+        right = np.full(len(nodes), -1)
+        right[inner] = inner + 2 * length[inner + 1]
+        leaf = np.flatnonzero(length == 1)
+        word = np.full(len(nodes), -1)
+        word[leaf] = nodes.tokens[nodes.offsets[leaf]]
+        height = np.zeros(len(nodes), dtype=np.int64)
+        for size in range(2, int(length.max()) + 1):  # a node is longer than its children
+            at = np.flatnonzero(length == size)
+            height[at] = 1 + np.maximum(height[left[at]], height[right[at]])
+        return cls(left, right, nodes.columns["label"], word, height, bounds)
 
     def __len__(self) -> int:
         return len(self.bounds) - 1
@@ -49,10 +69,14 @@ class Trees:
         place[order] = np.arange(len(order))
         node, shift = node[order], shift[order]
         inner = self.left[node] >= 0
-        left, right = (place[(child[node] + shift)[inner]] for child in (self.left, self.right))
-        levels = np.bincount(self.height[node]).tolist()
-        parts = (self.word[node[~inner]], left, right, self.label[node], place[first])
-        return Forest(*(torch.from_numpy(part) for part in parts), levels=levels)
+        return Forest(
+            word=torch.from_numpy(self.word[node[~inner]]),
+            left=torch.from_numpy(place[(self.left[node] + shift)[inner]]),
+            right=torch.from_numpy(place[(self.right[node] + shift)[inner]]),
+            label=torch.from_numpy(self.label[node]),
+            root=torch.from_numpy(place[first]),
+            levels=np.bincount(self.height[node]).tolist(),
+        )
 
 
 @dataclass
@@ -86,57 +110,78 @@ class Padded:
         return (self.word,)
 
 
-class TreeLoader:
-    """Batches of trees in an order that depends on (seed, epoch) alone."""
+class Batches(Position):
+    """Batches of trees or texts in an order that depends on (seed, epoch) alone; a resumed run goes on midway."""
 
-    def __init__(self, trees: Trees, batch_size: int, seed: int = 0, shuffle: bool = True):
-        self.trees, self.batch_size, self.seed, self.shuffle = trees, batch_size, seed, shuffle
-        self.epoch = 0
+    def __init__(self, size: int, batch_size: int, seed: int, shuffle: bool):
+        self.size = size
+        self.batch_size = batch_size
+        self.seed = seed
+        self.shuffle = shuffle
 
-    batch_sampler = None
+    def __len__(self) -> int:
+        return -(-self.size // self.batch_size)
+
+    def __iter__(self) -> Iterator[Any]:
+        start, self._start = self._start, 0
+        batches = self.order()
+        for position in range(start, len(self)):
+            self.position = position + 1  # a checkpoint made while this batch is in use counts it as done
+            yield self.batch(batches[position])
+
+    def _identity(self) -> dict[str, Any]:
+        return {"examples": self.size, "batch_size": self.batch_size, "seed": self.seed, "shuffle": self.shuffle}
 
     @property
-    def sampler(self) -> TreeLoader:
-        return self
+    def rng(self) -> np.random.Generator:
+        return np.random.default_rng((self.seed, self.epoch))
 
-    def set_epoch(self, epoch: int) -> None:
-        self.epoch = epoch
+    def cut(self, order: np.ndarray) -> list[np.ndarray]:
+        return [order[i : i + self.batch_size] for i in range(0, self.size, self.batch_size)]
 
-    def __len__(self) -> int:
-        return -(-len(self.trees) // self.batch_size)
+    @abstractmethod
+    def order(self) -> list[np.ndarray]:
+        """What is in the batches of this epoch."""
 
-    def __iter__(self) -> Iterator[Forest]:
-        order = np.arange(len(self.trees))
-        if self.shuffle:
-            order = np.random.default_rng((self.seed, self.epoch)).permutation(len(order))
-        for i in range(0, len(order), self.batch_size):
-            yield self.trees.batch(order[i : i + self.batch_size])
+    @abstractmethod
+    def batch(self, rows: np.ndarray) -> Any: ...
 
 
-class PhraseLoader(TreeLoader):
-    """Batches of phrases of about one length; `whole` marks those that are sentences."""
+class TreeLoader(Batches):
+    """Yields a `Forest` of `batch_size` trees at a time."""
 
-    def __init__(self, texts: Texts, whole: np.ndarray, batch_size: int, seed: int = 0, shuffle: bool = True):
-        self.texts, self.whole, self.batch_size, self.seed, self.shuffle = texts, whole, batch_size, seed, shuffle
-        self.epoch = 0
+    def __init__(self, trees: Trees, batch_size: int, seed: int = 0, shuffle: bool = True):
+        super().__init__(len(trees), batch_size, seed, shuffle)
+        self.trees = trees
 
-    def __len__(self) -> int:
-        return -(-len(self.texts) // self.batch_size)
+    def order(self) -> list[np.ndarray]:
+        return self.cut(self.rng.permutation(self.size) if self.shuffle else np.arange(self.size))
 
-    def __iter__(self) -> Iterator[Padded]:
-        order = np.arange(len(self.texts))
-        starts = np.arange(0, len(order), self.batch_size)
-        if self.shuffle:
-            rng = np.random.default_rng((self.seed, self.epoch))
-            order = np.argsort(self.texts.lengths + rng.random(len(order)))
-            starts = rng.permutation(starts)
-        for i in starts:
-            yield self._pad(order[i : i + self.batch_size])
+    def batch(self, rows: np.ndarray) -> Forest:
+        return self.trees.batch(rows)
 
-    def _pad(self, rows: np.ndarray) -> Padded:
+
+class PhraseLoader(Batches):
+    """Yields texts with columns `label` and `root` as `Padded`, those of about one length together."""
+
+    def __init__(self, texts: EncodedCorpus, batch_size: int, seed: int = 0, shuffle: bool = True):
+        super().__init__(len(texts), batch_size, seed, shuffle)
+        self.texts = texts
+
+    def order(self) -> list[np.ndarray]:
+        if not self.shuffle:
+            return self.cut(np.arange(self.size))
+        rng = self.rng
+        batches = self.cut(np.argsort(self.texts.lengths + rng.random(self.size)))
+        return [batches[i] for i in rng.permutation(len(batches))]
+
+    def batch(self, rows: np.ndarray) -> Padded:
         part = self.texts.take(rows)
-        inside = np.arange(part.lengths.max()) < part.lengths[:, None]
-        word = np.full(inside.shape, -1, dtype=np.int64)
-        word[inside] = part.tokens
-        arrays = word, part.label, np.flatnonzero(self.whole[rows])
-        return Padded(*(torch.from_numpy(a) for a in arrays))
+        inside_nT = np.arange(part.lengths.max()) < part.lengths[:, None]
+        word_nT = np.full(inside_nT.shape, -1, dtype=np.int64)
+        word_nT[inside_nT] = part.tokens
+        return Padded(
+            word=torch.from_numpy(word_nT),
+            label=torch.from_numpy(part.columns["label"]),
+            root=torch.from_numpy(np.flatnonzero(part.columns["root"])),
+        )

@@ -9,7 +9,7 @@ from pathlib import Path
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-EXTRAS = ("page", "sweep", "cluster")
+EXTRAS = ("platform", "page", "sweep", "cluster")
 
 
 def wanted() -> list[Requirement]:
@@ -17,7 +17,8 @@ def wanted() -> list[Requirement]:
     path = Path(__file__).parent.parent / "pyproject.toml"
     project = tomllib.loads(path.read_text(encoding="utf-8"))["project"]
     extras = (line for extra in EXTRAS for line in project["optional-dependencies"][extra])
-    return [Requirement(line) for line in (*project["dependencies"], *extras)]
+    needs = [Requirement(line) for line in (*project["dependencies"], *extras)]
+    return [need for need in needs if need.name != project["name"]]  # an extra may build on another
 
 
 def closure() -> dict[str, str]:

@@ -19,5 +19,6 @@ class StudySweeper(Sweeper):
         from tasks.engine.check import check
         from tasks.engine.sweep.search import sweep
 
+        assert self.config is not None and self.launcher is not None
         check(self.config)
         return sweep(self.config, arguments, self.launcher.launch)

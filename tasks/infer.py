@@ -12,9 +12,11 @@ import torch
 from atd.errors import AtdError
 from atd.lm import MultiplicativeLM
 from atd.settings import one_of
+from atd.tokeniser import Tokeniser
 from atd.vocabulary import UNK_ID
 from tasks.engine.check import Fits
 from tasks.engine.result import Result
+from tasks.engine.settings import typed
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -41,16 +43,18 @@ def run(cfg: DictConfig, out: Path) -> Result:
     from tasks.learning.inference import predict
     from tasks.learning.models import load
 
+    task = typed(Settings, cfg.task)
     if cfg.checkpoint is None:
         raise AtdError("checkpoint: give a trained model, such as checkpoint=outputs/tour/2026-01-31_12-00-00")
-    texts = read_texts(cfg)
+    texts = read_texts(task)
     trained = load(cfg.checkpoint)
     if not isinstance(trained.model, MultiplicativeLM) or len(trained.vocabularies) > 1:
         raise AtdError(f"checkpoint={cfg.checkpoint}: inference needs model=atd with one vocabulary")
-    tokens, offsets = encode(texts, trained, cfg)
+    trained.tokeniser = trained.tokeniser or Tokeniser.of(task.tokeniser)
+    tokens, offsets = trained.encode(texts).flat
     found = predict(trained.model, tokens, offsets, cfg.inference, seed=cfg.seed, accelerator=cfg.trainer.accelerator)
     table = as_table(texts, found, trained)
-    path = write(table, out, cfg.task.format)
+    path = write(table, out, task.format)
     known = torch.diff(torch.cat([torch.zeros(1), (tokens != UNK_ID).float().cumsum(0)])[offsets])
     words = float(known.sum())
     row = {
@@ -69,14 +73,13 @@ def run(cfg: DictConfig, out: Path) -> Result:
     return result
 
 
-def read_texts(cfg: DictConfig) -> list[str]:
+def read_texts(task: Settings) -> list[str]:
     """task.text, or the lines of a text file, or a column of a CSV or Arrow file."""
-    task = cfg.task
     if (task.text is None) == (task.path is None):
         raise AtdError('text, task.path: give one of them, as in text="a fine film" or task.path=texts.csv')
     if task.text is not None:
-        return [str(task.text)]
-    path = Path(task.path)
+        return [task.text]
+    path = Path(str(task.path))
     try:
         if path.suffix in (".csv", ".tsv", ".arrow", ".feather"):
             return read_column(path, task.column)
@@ -102,18 +105,6 @@ def read_column(path: Path, column: str) -> list[str]:
     if column not in table.column_names:
         raise AtdError(f"task.column={column}: {path} has the columns {', '.join(table.column_names)}")
     return ["" if text is None else str(text) for text in table[column].to_pylist()]
-
-
-def encode(texts: list[str], trained: Trained, cfg: DictConfig) -> tuple[torch.Tensor, torch.Tensor]:
-    import pyarrow as pa
-
-    from atd.tokeniser import Tokeniser
-
-    settings = trained.tokeniser or cfg.task.tokeniser
-    tokens = Tokeniser(**settings).folded(pa.array(texts, pa.large_string()))
-    ids = trained.vocabulary.encode(tokens.types)
-    flat = ids[tokens.tokens] if len(ids) else np.zeros(0, dtype=np.int64)
-    return torch.from_numpy(flat), torch.from_numpy(tokens.offsets)
 
 
 def as_table(texts: list[str], found, trained: Trained) -> pa.Table:

@@ -1,10 +1,11 @@
 """Mad Libs: generate to a sequence of parts of speech, and ask a tagger whether they came out (section 3, table 3).
 
-B sequences, T tags of each, N context, D attribute dim.
+B sequences, T tags of each, D attribute dim.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,26 +16,42 @@ import torch
 from atd.errors import AtdError
 from atd.expression import nearest_names
 from atd.generate import generate
-from atd.settings import number, optional, whole
-from atd.vocabulary import BOS_ID, UNK_ID
+from atd.lm import MultiplicativeLM, NextWordModel
+from atd.settings import number, optional, read, whole
+from atd.vocabulary import BOS_ID, SPECIALS, UNK_ID
+from datamodules.gutenberg import Gutenberg
 from tasks.engine.check import LANGUAGE_MODELS, Fits
 from tasks.engine.result import Result
+from tasks.engine.settings import typed
 from tasks.figures.charts import bars, learning_curves
+from tasks.learning.comparison import compare_models, lbl_of
 from tasks.learning.corpora import open_corpus
-from tasks.learning.evaluation import held_out, perplexity
-from tasks.learning.language_model import language_model, lbl_of
-from tasks.learning.training import fit
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-    from datamodules.gutenberg import Gutenberg
     from datamodules.tagger import Tagger
 
 SEEN = 12  # words before a sequence that the tagger is shown; its network looks four to each side
+START = 4  # words that a prompt made from held-out text begins with
 FORBID = (UNK_ID, BOS_ID)
 
 FITS = Fits(data=("Gutenberg",), models=("atd",), optims=LANGUAGE_MODELS)
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """A start, and the tags of the words that are to follow."""
+
+    start: str
+    tags: list[str]
+
+
+PAPER = (
+    Prompt("the meaning of life is", ["DT", "NN", "IN", "DT", "JJ"]),
+    Prompt("my greatest accomplishment is", ["TO", "VB", "VBD", "JJS", "NNS"]),
+    Prompt("i could not live without", ["PRP", "NN", ",", "JJ", "NN"]),
+)
 
 
 @dataclass(frozen=True)
@@ -46,35 +63,68 @@ class Settings:
     sequences: Annotated[int, whole(1)]  # held-out tag sequences to realise
     length: Annotated[int, whole(1)]  # tags of each
     shown: Annotated[int, whole(1)]  # samples per prompt
-    prompts: list[dict[str, Any]]  # {start, tags}
+    prompts: list[dict[str, Any]] | None  # each a Prompt; None = the paper's, as far as the corpus has their tags
 
 
 def run(cfg: DictConfig, out: Path) -> Result:
-    from datamodules.tagger import load_tagger
-
+    task = typed(Settings, cfg.task)
+    asked = None if task.prompts is None else [read(Prompt, prompt, "task.prompts") for prompt in task.prompts]
     data = open_corpus(cfg)
-    prompts = [(p.start, data.tokens(p.start), tag_ids(p.tags, data.attributes)) for p in cfg.task.prompts]
-    models, curves, rows = {}, {}, {}
-    for name, config in {"atd": dict(cfg.model), "ungated": lbl_of(cfg)}.items():
-        module = language_model(config, data, cfg)
-        curves[name] = fit(module, data, cfg, out, name)
-        rows[name] = {"perplexity": perplexity(module, held_out(data)["test"])}
-        models[name] = module.model.eval()
+    assert isinstance(data, Gutenberg)
+    if data.attribute != "pos":
+        raise AtdError(f"data.attribute={data.attribute}: task=madlibs needs parts of speech; use data.attribute=pos")
+    prompts = paper_prompts(data, task.length) if asked is None else known_prompts(asked, data.attributes)
+    models = compare_models(cfg, data, out, {"atd": cfg.model, "ungated": lbl_of(cfg)})
+    rows = {name: {"perplexity": row["perplexity"]} for name, row in models.rows.items()}
     result = Result("madlibs", "atd/tag_accuracy", rows)
-    result.figure("learning_curves", learning_curves(curves), "Exact dev perplexity after each epoch.")
-    tagger = load_tagger(data.path, data.cache, data.recipe, data.tokeniser.language)
-    written = spelling(data)
-    measure(result, models, data, tagger, written, cfg)
-    show_prompts(result, models["atd"], data, prompts, cfg)
+    result.figure("learning_curves", learning_curves(models.curves), "Exact dev perplexity after each epoch.")
+    trained = {name: models.trained(name).model for name in rows}
+    measure(result, trained, data, data.tagger(), task, cfg.seed)
+    show_prompts(result, trained["atd"], data, prompts, task, cfg.seed)
     return result
 
 
-def tag_ids(tags, names: list[str]) -> list[int]:
-    for tag in tags:
-        if tag not in names:
-            near = nearest_names(str(tag).upper(), names) or names[:8]
+def known_prompts(asked: Sequence[Prompt], tags: Sequence[str]) -> Sequence[Prompt]:
+    """The user's own prompts; a tag that the corpus lacks is an error."""
+    for prompt in asked:
+        if not prompt.tags:
+            raise AtdError(f"task.prompts: {prompt.start!r} has no tags; give some of {', '.join(tags)}")
+        for tag in lacking(prompt, tags):
+            near = nearest_names(tag.upper(), tags) or tags[:8]
             raise AtdError(f"task.prompts: {tag!r} is no tag of this corpus; did you mean {', '.join(near)}?")
-    return [names.index(tag) for tag in tags]
+    return asked
+
+
+def paper_prompts(data: Gutenberg, T: int) -> Sequence[Prompt]:
+    """Those of the paper's prompts whose tags the corpus has; if there is none, frequent sequences of T tags."""
+    kept = []
+    for prompt in PAPER:
+        if missing := lacking(prompt, data.attributes):
+            print(f"prompt left out: {prompt.start!r}; this corpus has no word tagged {' or '.join(missing)}")
+        else:
+            kept.append(prompt)
+    return kept or frequent_prompts(data, T)
+
+
+def lacking(prompt: Prompt, tags: Sequence[str]) -> list[str]:
+    """The tags of the prompt that are not among these."""
+    return [tag for tag in dict.fromkeys(prompt.tags) if tag not in tags]
+
+
+def frequent_prompts(data: Gutenberg, T: int, n: int = len(PAPER)) -> list[Prompt]:
+    """The n most frequent sequences of T tags in held-out text, each after the words before its first occurrence."""
+    test = data.encoded["test"]
+    at = places(data, T)
+    before = test.tokens[at[:, None] + np.arange(-START, 0)]
+    readable = (before >= len(SPECIALS)).all(1)
+    at, before = at[readable], before[readable]
+    found, first, count = np.unique(
+        test.attributes[at[:, None] + np.arange(T)], axis=0, return_index=True, return_counts=True
+    )
+    return [
+        Prompt(" ".join(data.vocabulary.decode(before[first[i]])), [data.attributes[tag] for tag in found[i]])
+        for i in np.argsort(-count, kind="stable")[:n]
+    ]
 
 
 def spelling(data: Gutenberg) -> np.ndarray:
@@ -91,25 +141,34 @@ def spelling(data: Gutenberg) -> np.ndarray:
     return np.array([best.get(word, (0, word))[1] for word in data.vocabulary.words], dtype=object)
 
 
+def places(data: Gutenberg, T: int) -> np.ndarray:
+    """Where in held-out text T words begin that have SEEN words of the same document before them."""
+    test = data.encoded["test"]
+    position = np.arange(len(test.tokens))
+    begin, end = test.offsets[test.owner], test.offsets[test.owner + 1]
+    found = np.flatnonzero((position - begin >= SEEN) & (end - position >= T))
+    if not len(found):
+        raise AtdError(f"data={data.name}: no held-out text of {SEEN + T} words; raise data.holdout")
+    return found
+
+
 def sequences(data: Gutenberg, n: int, T: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Random held-out places: the SEEN words before, the tags asked for and the words that really followed."""
     test = data.encoded["test"]
-    position = np.arange(len(test.tokens))
-    document = np.repeat(np.arange(len(test)), test.lengths)
-    fits = (position - test.offsets[document] >= SEEN) & (test.offsets[document + 1] - position >= T)
-    places = np.flatnonzero(fits)
-    if not len(places):
-        raise AtdError(f"data={data.name}: no held-out text of {SEEN + T} words; raise data.holdout")
-    at = np.sort(np.random.default_rng(seed).choice(places, min(n, len(places)), replace=False))
+    found = places(data, T)
+    at = np.sort(np.random.default_rng(seed).choice(found, min(n, len(found)), replace=False))
     before, after = at[:, None] + np.arange(-SEEN, 0), at[:, None] + np.arange(T)
     return test.tokens[before], test.attributes[after], test.tokens[after]
 
 
-def measure(result: Result, models: dict, data: Gutenberg, tagger: Tagger, written: np.ndarray, cfg: DictConfig):
+def measure(
+    result: Result, models: Mapping[str, NextWordModel], data: Gutenberg, tagger: Tagger, task: Settings, seed: int
+) -> None:
     """How often the tagger gives a produced word the tag that was asked for."""
-    before, asked_BT, real = sequences(data, cfg.task.sequences, cfg.task.length, cfg.seed)
+    before, asked_BT, real = sequences(data, task.sequences, task.length, seed)
     names = np.array(data.attributes)
-    produced = {name: realise(model, before, asked_BT, cfg) for name, model in models.items()}
+    written = spelling(data)
+    produced = {name: realise(model, before, asked_BT, task, seed) for name, model in models.items()}
     right = {}
     for name, ids_BT in {**produced, "real words": real}.items():
         texts = written[np.concatenate([before, ids_BT], axis=1)].tolist()
@@ -121,7 +180,7 @@ def measure(result: Result, models: dict, data: Gutenberg, tagger: Tagger, writt
     result.figure(
         "requested_tag_realised",
         bars({name: 100 * r.mean() for name, r in right.items()}, "% of words with the requested tag"),
-        f"{len(asked_BT):,} sequences of {cfg.task.length} tags from held-out text, each continued from its own "
+        f"{len(asked_BT):,} sequences of {task.length} tags from held-out text, each continued from its own "
         "context. real words: what the tagger, shown the same few words, says of the true continuation.",
     )
     rows = []
@@ -132,30 +191,32 @@ def measure(result: Result, models: dict, data: Gutenberg, tagger: Tagger, writt
     result.table("By tag", ["tag", "asked for", *(f"{name}, %" for name in right)], rows)
 
 
-def realise(model, before: np.ndarray, asked_BT: np.ndarray, cfg: DictConfig) -> np.ndarray:
+def realise(model: NextWordModel, before: np.ndarray, asked_BT: np.ndarray, task: Settings, seed: int) -> np.ndarray:
     """A continuation of every context to its tags; the ungated model hears of no tags."""
     x_TBD = None
-    if hasattr(model, "attributes"):
+    if isinstance(model, MultiplicativeLM):
         x_TBD = model.vectors().detach()[torch.from_numpy(asked_BT.T.astype(np.int64))]
     return generate(
         model,
         x_TBD,
         torch.from_numpy(before.astype(np.int64)),
         asked_BT.shape[1],
-        generator=torch.Generator().manual_seed(cfg.seed),
-        temperature=cfg.task.temperature,
-        top_k=cfg.task.top_k,
-        top_p=cfg.task.top_p,
+        generator=torch.Generator().manual_seed(seed),
+        temperature=task.temperature,
+        top_k=task.top_k,
+        top_p=task.top_p,
         forbid=FORBID,
     ).numpy()
 
 
-def show_prompts(result: Result, model, data: Gutenberg, prompts: list, cfg: DictConfig) -> None:
+def show_prompts(
+    result: Result, model: NextWordModel, data: Gutenberg, prompts: Sequence[Prompt], task: Settings, seed: int
+) -> None:
     """The paper's table: completions of a start to a tag sequence."""
-    names = data.attributes
-    for start, ids, tags in prompts:
-        before = np.tile(np.array(ids or [BOS_ID]), (cfg.task.shown, 1))
-        asked = np.tile(np.array(tags), (cfg.task.shown, 1))
-        drawn = realise(model, before, asked, cfg)
+    for prompt in prompts:
+        tags = [data.attributes.index(tag) for tag in prompt.tags]
+        before = np.tile(np.array(data.tokens(prompt.start) or [BOS_ID]), (task.shown, 1))
+        asked = np.tile(np.array(tags), (task.shown, 1))
+        drawn = realise(model, before, asked, task, seed)
         rows = [[" ".join(data.vocabulary.decode(row))] for row in drawn]
-        result.table(f"{start} …", [" ".join(names[t] for t in tags)], rows)
+        result.table(f"{prompt.start} …", [" ".join(prompt.tags)], rows)

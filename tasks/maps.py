@@ -18,6 +18,7 @@ from atd.expression import parse
 from atd.settings import number, one_of, whole
 from tasks.engine.check import Fits
 from tasks.engine.result import Result
+from tasks.engine.settings import typed
 from tasks.figures.charts import heatmap
 from tasks.figures.maps import dendrogram, groups_of, neighbours_kept, project, scatter_map
 from tasks.learning.models import trained_model
@@ -41,18 +42,19 @@ class Settings:
 
 
 def run(cfg: DictConfig, out: Path) -> Result:
+    task = typed(Settings, cfg.task)
     trained = trained_model(cfg)
     x_AD, names = trained.model.vectors().detach().numpy(), trained.attributes
     if len(names) < 3:
         raise AtdError(f"checkpoint={cfg.checkpoint}: has {len(names)} attributes; a map needs at least 3")
-    points = project(x_AD, cfg.task.method, cfg.task.perplexity, cfg.seed)
+    points = project(x_AD, task.method, task.perplexity, cfg.seed)
     kept = neighbours_kept(x_AD, points)
-    groups = groups_of(names, cfg.task.colour)
+    groups = groups_of(names, task.colour)
     result = Result("maps", "atd/neighbours_kept", {"atd": {"neighbours_kept": kept}})
     result.figure(
         "attribute_map",
         scatter_map(points, names, groups),
-        f"Attribute vectors in the plane ({cfg.task.method}): near = alike. {kept:.0f} % of each attribute's five "
+        f"Attribute vectors in the plane ({task.method}): near = alike. {kept:.0f} % of each attribute's five "
         "nearest are among its five nearest on the map.",
     )
     order, tree = dendrogram(x_AD, names)
@@ -62,10 +64,14 @@ def run(cfg: DictConfig, out: Path) -> Result:
         ordered = [names[i] for i in order]
         caption = "Correlation between attribute vectors, in the order of the family tree."
         result.figure("correlation", heatmap(similar[np.ix_(order, order)], ordered, "correlation"), caption)
-    nearest(result, names, similar, cfg.task.shown)
-    mixes(result, names, x_AD, list(cfg.task.mix), cfg.task.shown)
+    nearest(result, names, similar, task.shown)
+    mixes(result, names, x_AD, as_list(task.mix), task.shown)
     write_csv(out / "attribute_map.csv", names, points, groups)
     return result
+
+
+def as_list(mix: str | list[str]) -> list[str]:
+    return [mix] if isinstance(mix, str) else mix
 
 
 def nearest(result: Result, names: Sequence[str], similar: np.ndarray, k: int) -> None:

@@ -24,6 +24,7 @@ from atd.settings import optional, whole
 from atd.vocabulary import SPECIALS
 from tasks.engine.check import Fits
 from tasks.engine.result import Result
+from tasks.engine.settings import typed
 from tasks.learning.models import Trained, trained_model
 
 if TYPE_CHECKING:
@@ -46,28 +47,29 @@ class Settings:
 
 @torch.inference_mode()
 def run(cfg: DictConfig, out: Path) -> Result:
+    task = typed(Settings, cfg.task)
     trained = trained_model(cfg)
     x_AD = trained.model.vectors()
     if isinstance(trained.model, UnsharedLM):
-        return across_languages(cfg, trained, x_AD)
+        return across_languages(trained, x_AD, as_list(cfg.query), task)
     a, b = (cfg.a, cfg.b) if cfg.a and cfg.b else named_pair(cfg, trained, x_AD)
     x_a, x_b = (parse(mix, trained.attributes) @ x_AD for mix in (a, b))
-    changed, shift = changed_words(trained, x_a, x_b, cfg)
-    queries = as_list(cfg.query) or [trained.vocabulary.words[w] for w in changed[: cfg.task.shown]]
-    rows = [(r.query, r.a, r.b) for r in cfg.task.rows] or [(query, a, b) for query in queries]
+    changed, shift = changed_words(trained, x_a, x_b, task)
+    queries = as_list(cfg.query) or [trained.vocabulary.words[w] for w in changed[: task.shown]]
+    rows = [(r["query"], r["a"], r["b"]) for r in task.rows] or [(query, a, b) for query in queries]
     result = Result("similarity", "atd/common", {"atd": {}})
-    compare_rows(result, trained, rows, x_AD, cfg)
+    compare_rows(result, trained, rows, x_AD, task.k)
     result.table(
         f"Words that change most between {a} and {b}",
         ["word", "rank shift"],
-        [[trained.vocabulary.words[w], float(s)] for w, s in zip(changed, shift, strict=True)][: cfg.task.shown],
+        [[trained.vocabulary.words[w], float(s)] for w, s in zip(changed, shift, strict=True)][: task.shown],
         "0: the nearest words stay the nearest. 1: a neighbour under one stands typically e times further down "
         "the list under the other.",
     )
     for query in dict.fromkeys(query for query, _, _ in rows[:3]):
         word = phrase(trained, query)
         if len(word) == 1 and len(x_AD) > 2:
-            attributes_that_change(result, trained, query, word[0], x_AD, cfg)
+            attributes_that_change(result, trained, query, word[0], x_AD, task)
     return result
 
 
@@ -98,20 +100,22 @@ def named_pair(cfg: DictConfig, trained: Trained, x_AD: torch.Tensor) -> tuple[s
     return names[i], names[j]
 
 
-def changed_words(trained: Trained, x_a: torch.Tensor, x_b: torch.Tensor, cfg: DictConfig) -> tuple[list, np.ndarray]:
+def changed_words(trained: Trained, x_a: torch.Tensor, x_b: torch.Tensor, task: Settings) -> tuple[list, np.ndarray]:
     """Words by how far their neighbourhood moves between A and B, most moved first."""
     V = len(trained.vocabulary)
-    words = torch.arange(len(SPECIALS), min(cfg.task.frequent or V, V))
+    words = torch.arange(len(SPECIALS), min(task.frequent or V, V))
     unit_a, unit_b = (unit(trained.model.embeddings(x)) for x in (x_a, x_b))
-    parts = [rank_shift(unit_a, unit_b, part, cfg.task.k) for part in track(words.split(256), "words that change")]
+    parts = [rank_shift(unit_a, unit_b, part, task.k) for part in track(words.split(256), "words that change")]
     shift = torch.cat(parts)
     order = shift.argsort(descending=True)
     return words[order].tolist(), shift[order].numpy()
 
 
-def compare_rows(result: Result, trained: Trained, rows: list[tuple[str, str, str]], x_AD, cfg: DictConfig) -> None:
+def compare_rows(
+    result: Result, trained: Trained, rows: list[tuple[str, str, str]], x_AD: torch.Tensor, k: int
+) -> None:
     """The paper's table, one row per (query, A, B), and the full ranked lists behind it."""
-    k, words = cfg.task.k, trained.vocabulary
+    words = trained.vocabulary
     vector = {mix: parse(mix, trained.attributes) @ x_AD for _, *pair in rows for mix in pair}
     asked = [(phrase(trained, query), vector[a], vector[b]) for query, a, b in rows]
     started = time.perf_counter()
@@ -130,11 +134,11 @@ def compare_rows(result: Result, trained: Trained, rows: list[tuple[str, str, st
         result.table(f"Neighbours of {query}", [a, "cosine", "rank under B", b, "cosine", "rank under A"], body)
 
 
-def attributes_that_change(result: Result, trained: Trained, query: str, word: int, x_AD, cfg: DictConfig) -> None:
+def attributes_that_change(result: Result, trained: Trained, query: str, word: int, x_AD, task: Settings) -> None:
     """Attributes by how far they move a word's neighbourhood from where it is under the mean attribute."""
     step = -(-len(x_AD) // REPORTED_ATTRIBUTES)
-    shift = attribute_shift(trained.model, word, x_AD[::step], x_AD.mean(0), cfg.task.k)
-    order = shift.argsort(descending=True)[: cfg.task.shown]
+    shift = attribute_shift(trained.model, word, x_AD[::step], x_AD.mean(0), task.k)
+    order = shift.argsort(descending=True)[: task.shown]
     names = trained.attributes[::step]
     rows = []
     for i in order.tolist():
@@ -143,18 +147,18 @@ def attributes_that_change(result: Result, trained: Trained, query: str, word: i
     result.table(f"Attributes that change {query} most", ["attribute", "rank shift", "nearest words"], rows)
 
 
-def across_languages(cfg: DictConfig, trained: Trained, x_AD: torch.Tensor) -> Result:
+def across_languages(trained: Trained, x_AD: torch.Tensor, queries: list[str], task: Settings) -> Result:
     """Neighbours of a word or phrase of the first language in every language, each under its own vector."""
     model = trained.model
     assert isinstance(model, UnsharedLM)
-    queries = as_list(cfg.query) or trained.vocabulary.words[len(SPECIALS) + 50 :: 50][: cfg.task.shown]
+    queries = queries or trained.vocabulary.words[len(SPECIALS) + 50 :: 50][: task.shown]
     spaces = [model.embeddings(x)[model.words(i)] for i, x in enumerate(x_AD)]
     rows, best = [], []
     for query in queries:
         vector = query_vector(spaces[0], phrase(trained, query))
         row = [query]
         for vocabulary, space in zip(trained.vocabularies, spaces, strict=True):
-            ids, cosine = neighbours(space, vector, cfg.task.k, exclude=SPECIAL_IDS)
+            ids, cosine = neighbours(space, vector, task.k, exclude=SPECIAL_IDS)
             row.append(", ".join(vocabulary.decode(ids[:5])))
         best.append(float(cosine[0]))
         rows.append(row)

@@ -13,17 +13,17 @@ from atd.attributes import correlations
 from atd.errors import AtdError
 from atd.expression import parse
 from atd.generate import generate
+from atd.models import Trained
 from atd.neighbours import compare, rank_shift, unit
 from atd.settings import number, whole
 from atd.vocabulary import BOS_ID, SPECIALS, UNK_ID
 from tasks.engine.check import LANGUAGE_MODELS, Fits
 from tasks.engine.result import Result
-from tasks.engine.settings import settings
+from tasks.engine.settings import typed
 from tasks.figures.charts import heatmap, learning_curves
 from tasks.figures.maps import plane, scatter_map
 from tasks.learning.comparison import compare_models, lbl_of
 from tasks.learning.corpora import open_corpus
-from tasks.learning.models import Trained
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -52,7 +52,7 @@ class Settings:
 
 
 def run(cfg: DictConfig, out: Path) -> Result:
-    task = settings(Settings, cfg.task)
+    task = typed(Settings, cfg.task)
     data = open_corpus(cfg)
     check_names(task, data)
     models = compare_models(cfg, data, out, {"atd": cfg.model, "lbl": lbl_of(cfg)}, trigram=True)
@@ -110,14 +110,14 @@ def chosen_pair(task: Settings, trained: Trained) -> tuple[int, int]:
     """The attributes the user named; otherwise the two least alike."""
     names = trained.attributes
     similar = correlations(vectors(trained))
-    a, b = np.unravel_index(similar.argmin(), similar.shape)
+    a, b = (int(i) for i in np.unravel_index(similar.argmin(), similar.shape))
     if task.a is not None:
         a = names.index(task.a)
-        b = similar[a].argmin()
+        b = int(similar[a].argmin())
     if task.b is not None:
         b = names.index(task.b)
-        a = a if task.a is not None else similar[b].argmin()
-    return int(a), int(b)
+        a = a if task.a is not None else int(similar[b].argmin())
+    return a, b
 
 
 def uses(data: Corpus, attribute: int) -> np.ndarray:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import importlib.util
+import re
+import shlex
 from pathlib import Path
 
 import pytest
+import small_runs
 from hydra import compose, initialize_config_dir
 from hydra.utils import get_class
 from omegaconf import OmegaConf
@@ -17,9 +20,16 @@ GROUPS = ("task", "data", "model", "optim", "trainer", "logger", "inference", "s
 CHOICES = [(group, path.stem) for group in GROUPS for path in sorted((CONF / group).glob("*.yaml"))]
 
 
-# Choices that make sense with one task only.
-COMPANION = {("data", "europarl_rcv"): "crosslingual", ("data", "europarl_rcv_sample"): "crosslingual"}
-COMPANION |= {("model", "ranking"): "crosslingual"}
+# What goes with a choice that the tour cannot use, or that has no default for something.
+COMPANIONS = {
+    ("data", "europarl_rcv"): ["task=crosslingual"],
+    ("data", "europarl_rcv_sample"): ["task=crosslingual"],
+    ("data", "table"): ["data.path=reviews.csv", "data.attributes=[age]"],
+    ("model", "lbl"): ["task=infer"],  # the baseline of other models: no task trains it as its own
+    ("model", "ranking"): ["task=crosslingual"],
+    ("model", "unshared"): ["task=languages"],
+    ("optim", "rows"): ["task=crosslingual"],
+}
 
 
 def composed(*overrides: str):
@@ -29,8 +39,7 @@ def composed(*overrides: str):
 
 @pytest.mark.parametrize(("group", "choice"), CHOICES, ids=lambda v: v)
 def test_every_choice_composes(group, choice):
-    companion = COMPANION.get((group, choice))
-    cfg = composed(*([f"task={companion}"] if companion else []), f"{group}={choice}")
+    cfg = composed(f"{group}={choice}", *COMPANIONS.get((group, choice), []))
     OmegaConf.to_container(cfg, resolve=True)  # every interpolation has an answer
     check(cfg)
     assert importlib.util.find_spec(f"tasks.{cfg.task.name}"), cfg.task.name
@@ -54,6 +63,21 @@ def test_a_task_may_not_be_misspelt_silently():
     with pytest.raises(Exception) as error:
         composed("trainer.max_epoch=3")
     assert isinstance(error.value.__cause__, ConfigAttributeError) or "max_epoch" in str(error.value)
+
+
+HEADS = sorted(
+    path for group in ("task", "sweep", "cluster", "experiment", "data") for path in (CONF / group).glob("*.yaml")
+)
+
+
+@pytest.mark.parametrize("path", [CONF / "config.yaml", *HEADS], ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_commands_in_comments_and_help_are_right(path):
+    """`…` stands for what the reader fills in. A continued line ends with a backslash."""
+    text = re.sub(r"\\\n# *", "", path.read_text(encoding="utf-8"))
+    for command in re.findall(r"^[# ]+python run\.py(.*?)(?: {2,}\S.*)?$", text, flags=re.M):
+        words = [word for word in shlex.split(command) if not word.endswith("…")]
+        if not any(word.startswith("resume=") for word in words):
+            small_runs.checked(words)
 
 
 @pytest.mark.parametrize("path", sorted((CONF / "experiment").glob("*.yaml")), ids=lambda p: p.stem)

@@ -14,8 +14,8 @@ import pytest
 import torch
 
 from atd.errors import AtdError
+from atd.models import load
 from datamodules.sample import book_groups, polysemous_words, similar_books
-from tasks.learning.models import load
 
 ROOT = Path(__file__).parent.parent
 SMALL = ["model.K=24", "model.F=24", "model.D=8", "model.dropout=0.05", "optim.samples=300", "optim.lr=0.01"]

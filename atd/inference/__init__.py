@@ -1,0 +1,18 @@
+"""Attribute vectors of unseen texts: `infer(model, tokens, offsets)` gives an `Inferred`, one x for each text.
+
+Five files carry it, from the outside in:
+
+- `infer` prepares what does not depend on x, cuts the texts into batches and gives each to a solver.
+- `solvers` are the ways to an optimum: `convex`, for the one vector that a text has, and `sgd`, the paper's.
+- `lbfgs` is the minimiser within `convex`.
+- `surrogate` is J at a fraction of its cost, with its gradient at one x: what `lbfgs` works on in a large vocabulary.
+- `objective` is J itself and its gradient.
+
+Three small ones serve them: `words` says which words the softmax runs over, `preconditioner` where L-BFGS starts from,
+and `point` holds what a solver knows of each text.
+"""
+
+from atd.inference.infer import infer as infer
+from atd.inference.point import Inferred as Inferred
+
+__all__ = ["Inferred", "infer"]

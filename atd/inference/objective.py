@@ -1,7 +1,16 @@
 """What inference minimises: J(x) = Σ_t −log P(w_t | context_t, x) + (l2/2)·‖x − prior‖², for many texts at once.
 
+The weights being frozen, position t is W_fk r̂ of its context, r (F numbers that do not depend on x). The gate
+W_fd x + g of its text multiplies them, and the softmax kernel of training does the rest. Three things keep the products
+large and the work small:
+
+- Texts are cut into pieces of R positions, the last filled up with positions that count for nothing. All positions of a
+  piece have the same gate, so that the gradient in the gate is one product per piece.
+- The target's logit is (r ∘ its row)·gate + bias, and r ∘ its row is multiplied out beforehand.
+- The logits of only a few pieces exist at once, in one buffer.
+
 n texts, T positions of all of them in G pieces of R, D attribute dim, F factors, V vocabulary, S words of the softmax,
-P columns of their table (`softmax.Candidates`).
+P columns of their table (`atd.candidates`).
 """
 
 from __future__ import annotations
@@ -12,126 +21,119 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
-from atd.errors import AtdError
-from atd.noise import Shares
+from atd.candidates import LOG2, Candidates
+from atd.inference.point import Point
+from atd.inference.preconditioner import Preconditioner
+from atd.inference.words import SoftmaxWords
 from atd.ragged import spans
-from atd.softmax import LOG2, LOGITS, Candidates, predict, softmax_pass, write_exactly
+from atd.softmax_kernel import LOGITS, sum_powers
 
 PIECE = 64  # R at most
-POWER = 0.75  # of a word's share in the choice of a subset, as for the noise words of training
-TYPICAL = 4096  # most frequent words, from which the typical curvature of J is computed
 
 
-class SoftmaxWords:
-    """The words the softmax runs over: all, or a fixed subset that stands for all.
+@dataclass(frozen=True)
+class Gate:
+    """From x to the gate, W_fd x + g. `stretch` is ‖W_fd‖, the most by which it lengthens a difference of two x."""
 
-    The subset is the same for every text and seed: the words of largest bias (frequency, in a trained model) exactly,
-    and of the others some at equal distances in exp(0.75·bias), each counted for those around it. The target is always
-    added, and what it stands for among the others is left out.
-    """
+    W_fd: Tensor
+    bias: float
+    stretch: float
 
-    def __init__(self, W_VF: Tensor, b_V: Tensor, samples: int | None = None):
-        self.W_VF, self.b_V, V = W_VF, b_V, len(b_V)
-        self._subsets: dict[int, SoftmaxWords] = {}
-        self.column_V = torch.arange(V, device=b_V.device)
-        if samples is None or samples >= V:
-            self.candidates = Candidates(W_VF, b_V)
-            return
-        if samples < 2:
-            raise AtdError(f"inference.samples must be at least 2, got {samples}")
-        ids, log_weight = Shares((POWER * b_V.double()).softmax(0)).choose(samples, 0.5)
-        self.candidates = Candidates(W_VF[ids], b_V[ids] + log_weight.to(b_V.dtype))
-        self.column_V.fill_(-1)
-        self.column_V[ids] = torch.arange(len(ids), device=b_V.device)
-
-    def subset(self, samples: int) -> SoftmaxWords:
-        if samples not in self._subsets:
-            self._subsets[samples] = SoftmaxWords(self.W_VF, self.b_V, samples)
-        return self._subsets[samples]
+    def __call__(self, x_nD: Tensor) -> Tensor:
+        return x_nD @ self.W_fd.T + self.bias
 
 
 @dataclass(kw_only=True)
 class Problem:
-    """J and its gradient for a batch of texts, which are cut into G pieces of at most R positions.
+    """J and its gradient for a batch of texts.
 
-    What the target contributes is known beforehand: |its logit| is at most |bias| + ‖r ∘ row‖·‖gate‖, and per text
-    `size_n` sums 1 + |bias|, `reach_n` the norms.
+    A target's logit is at most |bias| + ‖r ∘ row‖·‖gate‖. Rounding errors are in proportion to this, so each text has
+    `size_n`, the sum of 1 + |bias| over its positions, and `reach_n`, the sum of ‖r ∘ row‖.
     """
 
     words: SoftmaxWords
-    candidates: Candidates  # `words`, or words of each piece's own (`nearby`)
-    column_GR: Tensor  # of the target among the candidates, or −1
+    candidates: Candidates  # those of `words`, or words of each piece's own (`surrogate`)
+    slot_GR: Tensor  # of the target among the candidates, or −1
     target_GR: Tensor
     r_GRF: Tensor
     own_GRF: Tensor  # r ∘ the target's row
-    bias_GR: Tensor
-    real_GR: Tensor  # 1, or 0 where the piece has ended
-    pieces_n: Tensor
-    count_n: Tensor
+    bias_GR: Tensor  # the target's
+    real_GR: Tensor  # 1, or 0 where the piece is filled up
+    pieces_n: Tensor  # how many pieces each text has
+    count_n: Tensor  # how many positions
     prior_nD: Tensor
     size_n: Tensor
     reach_n: Tensor
-    tilt_nD: Tensor  # added to ∇J
-    W_fd: Tensor
-    stretch: float  # ‖W_fd‖
-    gate_bias: float
+    tilt_nD: Tensor  # J has tilt·x in addition: 0, or what corrects the gradient of a surrogate
+    gate: Gate
     l2: float
-    positive: bool
-    curvature: tuple[Tensor, Tensor] | None  # eigenvalues (D) and eigenvectors (D×D) of `typical_curvature`
+    positive: bool  # whether x ≥ 0
+    preconditioner: Preconditioner
 
-    OF_PIECES: ClassVar = ("column_GR", "target_GR", "r_GRF", "own_GRF", "bias_GR", "real_GR")
+    OF_PIECES: ClassVar = ("slot_GR", "target_GR", "r_GRF", "own_GRF", "bias_GR", "real_GR")
     OF_TEXTS: ClassVar = ("pieces_n", "count_n", "prior_nD", "size_n", "reach_n", "tilt_nD")
 
     @classmethod
     def of(
-        cls, words: SoftmaxWords, r_TF: Tensor, target_T: Tensor, count_n: Tensor, prior_nD: Tensor, *,
-        W_fd: Tensor, stretch: float, gate_bias: float, l2: float, positive: bool,
-        curvature: tuple[Tensor, Tensor] | None = None,
-    ) -> Problem:  # fmt: skip
+        cls,
+        words: SoftmaxWords,
+        r_TF: Tensor,
+        target_T: Tensor,
+        count_n: Tensor,
+        prior_nD: Tensor,
+        *,
+        gate: Gate,
+        l2: float,
+        positive: bool,
+        preconditioner: Preconditioner,
+    ) -> Problem:
         """From the positions of all texts, one text after the other."""
         longest = max(1, int(count_n.max()))
         R = -(-longest // -(-longest // PIECE))
         pieces_n = -(-count_n // R)
-        G, first_n = int(pieces_n.sum()), pieces_n.cumsum(0) - pieces_n
+        G = int(pieces_n.sum())
         text_T = torch.repeat_interleave(torch.arange(len(count_n), device=r_TF.device), count_n)
-        within_T = torch.arange(len(target_T), device=r_TF.device) - (count_n.cumsum(0) - count_n)[text_T]
-        place_T = (first_n[text_T] + within_T // R) * R + within_T % R
+        within_T = torch.arange(len(target_T), device=r_TF.device) - _before(count_n)[text_T]
+        place_T = _before(pieces_n)[text_T] * R + within_T
 
-        def lay_out(items_T: Tensor) -> Tensor:
+        def cut(items_T: Tensor) -> Tensor:
+            """The same in pieces (G×R)."""
             out = items_T.new_zeros(G * R, *items_T.shape[1:])
             return out.index_copy_(0, place_T, items_T).unflatten(0, (G, R))
 
-        bias_T, own_TF = words.b_V[target_T], words.W_VF.index_select(0, target_T) * r_TF
+        bias_T = words.b_V[target_T]
+        own_TF = words.W_VF.index_select(0, target_T) * r_TF
         sums = torch.zeros(2, len(count_n), dtype=bias_T.dtype, device=bias_T.device)
         sums.index_add_(1, text_T, torch.stack([1 + bias_T.abs(), own_TF.norm(dim=1)]))
         return cls(
-            words=words, candidates=words.candidates, column_GR=lay_out(words.column_V[target_T]),
-            target_GR=lay_out(target_T), r_GRF=lay_out(r_TF), own_GRF=lay_out(own_TF), bias_GR=lay_out(bias_T),
-            real_GR=lay_out(torch.ones_like(bias_T)), pieces_n=pieces_n, count_n=count_n, prior_nD=prior_nD,
-            size_n=sums[0], reach_n=sums[1], tilt_nD=torch.zeros_like(prior_nD), W_fd=W_fd, stretch=stretch,
-            gate_bias=gate_bias, l2=l2, positive=positive, curvature=curvature,
-        )  # fmt: skip
+            words=words,
+            candidates=words.candidates,
+            slot_GR=cut(words.slot_V[target_T]),
+            target_GR=cut(target_T),
+            r_GRF=cut(r_TF),
+            own_GRF=cut(own_TF),
+            bias_GR=cut(bias_T),
+            real_GR=cut(torch.ones_like(bias_T)),
+            pieces_n=pieces_n,
+            count_n=count_n,
+            prior_nD=prior_nD,
+            size_n=sums[0],
+            reach_n=sums[1],
+            tilt_nD=torch.zeros_like(prior_nD),
+            gate=gate,
+            l2=l2,
+            positive=positive,
+            preconditioner=preconditioner,
+        )
 
     def __post_init__(self):
-        self.text_G = torch.repeat_interleave(
-            torch.arange(len(self.pieces_n), device=self.pieces_n.device), self.pieces_n
-        )
+        texts = torch.arange(len(self.pieces_n), device=self.pieces_n.device)
+        self.text_G = torch.repeat_interleave(texts, self.pieces_n)
 
     @property
     def first_n(self) -> Tensor:
         """The first piece of every text."""
-        return self.pieces_n.cumsum(0) - self.pieces_n
-
-    def noise(self) -> Tensor:
-        """How far ‖∇J‖ can be trusted (n): rounding of the terms that cancel in it."""
-        return self._rounding(self.reach_n * self.stretch)
-
-    def blur(self, x_nD: Tensor) -> Tensor:
-        """How far J can be trusted (n): rounding of the logits it is made of."""
-        return self._rounding(self.size_n + self.reach_n * self.gate(x_nD).norm(dim=1)).double()
-
-    def _rounding(self, size_n: Tensor) -> Tensor:
-        return 4 * torch.finfo(size_n.dtype).eps * size_n
+        return _before(self.pieces_n)
 
     def pieces(self, rows: Tensor) -> Tensor:
         """The pieces of some texts."""
@@ -146,101 +148,82 @@ class Problem:
         some |= {name: getattr(self, name)[rows] for name in self.OF_TEXTS}
         return replace(self, candidates=self.candidates.select(at), **some)
 
-    def gate(self, x_nD: Tensor) -> Tensor:
-        return x_nD @ self.W_fd.T + self.gate_bias
-
-    def value_and_gradient(self, x_nD: Tensor, likely_GV: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
-        """Negative log-likelihood (n), J (n, double), ∇J (n×D); into `likely_GV` the sum of P over each piece."""
+    def evaluate(self, x_nD: Tensor, likely_GV: Tensor | None = None) -> Point:
+        """The negative log-likelihood, J (both double) and ∇J at x; into `likely_GV` the sum of P over each piece."""
         gate_GF = self.gate(x_nD)[self.text_G]
-        log_GR, slope_GF = torch.empty_like(self.real_GR), torch.empty_like(gate_GF)
-        chunks, (_, R), S = self._chunks(), self.real_GR.shape, self.candidates.W_GSP.shape[1]
-        buffer = x_nD.new_empty(chunks[0].stop if chunks else 0, R, S)  # one for all: new pages are slow
+        nll_GR = torch.empty_like(self.real_GR)
+        slope_GF = torch.empty_like(gate_GF)
+        chunks = self._chunks()
+        longest = chunks[0].stop if chunks else 0
+        buffer = x_nD.new_empty(longest, self.real_GR.shape[1], self.candidates.S)  # one for all: new pages are slow
         for at in chunks:
             likely = None if likely_GV is None else likely_GV[at]
-            log_GR[at], slope_GF[at] = self._chunk(at, gate_GF[at], buffer[: at.stop - at.start], likely)
+            nll_GR[at], slope_GF[at] = self._chunk(at, gate_GF[at], buffer[: at.stop - at.start], likely)
         nll_n = x_nD.new_zeros(len(x_nD), dtype=torch.double)
-        nll_n.index_add_(0, self.text_G, (log_GR * self.real_GR).sum(1).double())
+        nll_n.index_add_(0, self.text_G, (nll_GR * self.real_GR).sum(1).double())
         slope_nF = x_nD.new_zeros(len(x_nD), slope_GF.shape[1]).index_add_(0, self.text_G, slope_GF)
         away_nD = x_nD - self.prior_nD
         J_n = nll_n + (0.5 * self.l2 * away_nD.double().square() + (self.tilt_nD * x_nD).double()).sum(1)
-        return nll_n, J_n, slope_nF @ self.W_fd + self.l2 * away_nD + self.tilt_nD
+        g_nD = slope_nF @ self.gate.W_fd + self.l2 * away_nD + self.tilt_nD
+        return Point(x_nD, nll_n, J_n, g_nD)
 
     def _chunks(self) -> list[slice]:
         """Pieces whose logits exist at once."""
-        (G, R), S = self.real_GR.shape, self.candidates.W_GSP.shape[1]
-        pieces = max(1, LOGITS // (R * S))
+        G, R = self.real_GR.shape
+        pieces = max(1, LOGITS // (R * self.candidates.S))
         return [slice(i, min(i + pieces, G)) for i in range(0, G, pieces)]
 
     def _chunk(self, at: slice, gate_GF: Tensor, out_GRS: Tensor, likely_GV: Tensor | None) -> tuple[Tensor, Tensor]:
-        """log Z (G×R) and the gradient in the gate (G×F)."""
-        words, own_GRF, real_GR = self.candidates.part(at), self.own_GRF[at], self.real_GR[at]
-        (_, S, P), (G, R, F) = words.W_GSP.shape, own_GRF.shape
+        """−log P (G×R) and its gradient in the gate (G×F) of some pieces."""
+        words = self.candidates.part(at)
+        r_GRF = self.r_GRF[at]
+        own_GRF = self.own_GRF[at]
+        G, R = self.real_GR[at].shape
         goal_GR = torch.bmm(own_GRF, gate_GF[..., None])[..., 0] + self.bias_GR[at]
-        h_GRP = own_GRF.new_empty(G, R, P)
-        torch.mul(self.r_GRF[at], gate_GF[:, None], out=h_GRP[..., :F])
-        h_GRP[..., F : F + 2], h_GRP[..., F + 4 :] = 1, 0
-        write_exactly(-goal_GR / LOG2, h_GRP, F + 2)
-        groups = (1, -1) if words.shared else (G, R)
-        mass, others, Z, rise = predict(
-            h_GRP.view(*groups, P),
+        h_GRP = words.positions(goal_GR)
+        torch.mul(r_GRF, gate_GF[:, None], out=h_GRP[..., words.columns.vector])
+        groups = (1, -1) if words.shared else (G, R)  # where all pieces share their words they are one large group
+        found = sum_powers(
+            h_GRP.view(*groups, words.columns.P),
             words,
-            self.column_GR[at].view(groups),
+            self.slot_GR[at].view(groups),
             goal_GR.view(groups),
-            out_GRS.view(*groups, S),
+            out_GRS.view(*groups, words.S),
         )
-        log_GR = (Z.log() + rise * LOG2).view(G, R)
-        share = (real_GR.view(groups) / Z).view(G, 1, R)
-        slope_GF = torch.bmm(share * LOG2, mass.view(G, R, P)[..., :F].mul_(self.r_GRF[at]))
-        slope_GF -= torch.bmm(share * others.view(G, 1, R), own_GRF)
+        share_G1R = (self.real_GR[at].view(groups) / found.Z_GR).view(G, 1, R)
+        sums_GRF = found.sums_GRP.view(G, R, -1)[..., words.columns.vector]
+        slope_G1F = torch.bmm(share_G1R * LOG2, sums_GRF.mul_(r_GRF))
+        slope_G1F -= torch.bmm(share_G1R * found.others_GR.view(G, 1, R), own_GRF)
         if likely_GV is not None:
-            torch.bmm(share, out_GRS, out=likely_GV[:, None])
-        return log_GR, slope_GF[:, 0]
+            torch.bmm(share_G1R, out_GRS, out=likely_GV[:, None])
+        return found.log_Z().view(G, R), slope_G1F[:, 0]
 
-    def scaled(self, g_nD: Tensor) -> Tensor:
-        """g by the inverse of the Hessian that a text of as many words has typically."""
-        if self.curvature is None:
-            return g_nD / self.l2
-        value_D, vector_DD = self.curvature
-        return ((g_nD @ vector_DD) / (self.l2 + self.count_n[:, None] * value_D)) @ vector_DD.T
+    def noise(self) -> Tensor:
+        """How far ‖∇J‖ can be trusted (n): rounding of the terms that cancel in it."""
+        return _rounding(self.reach_n * self.gate.stretch)
 
-    def pull(self, x_nD: Tensor, gradient_nD: Tensor) -> Tensor:
-        """The part of −∇J that x can follow: under x ≥ 0 nothing pulls a coordinate below 0."""
-        return self.project(x_nD - gradient_nD) - x_nD
-
-    def bound(self, x_nD: Tensor, gradient_nD: Tensor) -> Tensor:
-        """Coordinates at 0, or about to be: a quasi-Newton step mixes them with the others and may climb."""
-        if not self.positive:
-            return torch.zeros_like(x_nD, dtype=torch.bool)
-        near = self.pull(x_nD, gradient_nD).norm(dim=1, keepdim=True).clamp(max=1e-2)
-        return (x_nD <= near) & (gradient_nD > 0)
+    def blur(self, x_nD: Tensor) -> Tensor:
+        """How far J can be trusted (n): rounding of the logits it is made of."""
+        return _rounding(self.size_n + self.reach_n * self.gate(x_nD).norm(dim=1)).double()
 
     def project(self, x_nD: Tensor) -> Tensor:
+        """The nearest x that is allowed."""
         return x_nD.clamp(min=0) if self.positive else x_nD
 
+    def pull(self, point: Point) -> Tensor:
+        """The part of −∇J that x can follow (n×D): under x ≥ 0 nothing pulls a coordinate below 0."""
+        return self.project(point.x_nD - point.g_nD) - point.x_nD
 
-def softmax_slope(words: SoftmaxWords, f_TF: Tensor, target_T: Tensor) -> tuple[Tensor, Tensor]:
-    """−log P(target) (T) and its gradient in f (T×F): the mean word under P less the target's."""
-    nll_T, slope_TF, _ = softmax_pass(
-        f_TF,
-        words.candidates,
-        words.W_VF[target_T],
-        words.b_V[target_T],
-        words.column_V[target_T],
-        f_TF.new_ones(len(f_TF)),
-    )
-    return nll_T, slope_TF
+    def precondition(self, g_nD: Tensor) -> Tensor:
+        """g by the inverse of the Hessian that a text of as many words has typically."""
+        return self.preconditioner.apply(g_nD, self.l2, self.count_n)
 
 
-def typical_curvature(W_VF: Tensor, b_V: Tensor, folded_NFF: Tensor, W_fd: Tensor) -> Tensor:
-    """What a word of text adds to the Hessian of J on average (D×D), words being independent of each other.
+def _before(count_n: Tensor) -> Tensor:
+    """The sum of all counts before each."""
+    return count_n.cumsum(0) - count_n
 
-    Of a position it is W_fdᵀ (r rᵀ ∘ Cov w) W_fd, r the factors of its context and Cov w the covariance of the words
-    under its prediction. Here both are those of words drawn by their biases. Only the speed of a solver depends on it.
-    """
-    frequent = b_V.topk(min(TYPICAL, len(b_V))).indices
-    p_S1, W_SF = b_V[frequent].softmax(0)[:, None], W_VF[frequent]
-    mean_F = (p_S1 * W_SF).sum(0)
-    spread_FF = (W_SF * p_S1).T @ W_SF - torch.outer(mean_F, mean_F)
-    r_F = (mean_F @ folded_NFF).sum(0)
-    r_FF = (folded_NFF.transpose(1, 2) @ spread_FF @ folded_NFF).sum(0) + torch.outer(r_F, r_F)
-    return W_fd.T @ (r_FF * spread_FF) @ W_fd
+
+def _rounding(size_n: Tensor) -> Tensor:
+    """What rounding may have done to a sum of so large numbers."""
+    return 4 * torch.finfo(size_n.dtype).eps * size_n

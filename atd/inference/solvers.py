@@ -1,179 +1,94 @@
-"""Solvers of the inference problem: the convex one for its one optimum, and the paper's SGD.
+"""The solvers of inference: `convex` for the one optimum of each text, and `sgd`, the paper's.
 
-n texts, T positions of all of them, D attribute dim.
+`convex` takes three stages where the vocabulary is large; where it is small only the last:
+
+1. L-BFGS over one subset of words, the same for all texts. It is rough, but costs no evaluation of J.
+2. Steps by surrogates: evaluate J, minimise its surrogate around that x by L-BFGS, and so on, as long as the gradient
+   shrinks. An evaluation of J takes the gradient down 10 to 30 times.
+3. L-BFGS on J itself, for texts whose gradient did not shrink.
+
+n texts, T positions of all of them, D attribute dim, F factors.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
-from atd.inference import surrogate as nearby
-from atd.inference.objective import Problem, softmax_slope
+from atd.inference import lbfgs, surrogate
+from atd.inference.objective import Problem
+from atd.inference.point import Inferred
 
-PAYS = 8  # the stand-in is used where the vocabulary is so many times as large
-PIECES = 4096  # and not for texts of more: their words would take gigabytes
-SHRINKS = 0.5  # what is left of ‖∇J‖ after a step by the stand-in, at most
-ROUGH = 10  # steps from the start, at most, by a subset of words that is the same for all texts
-INNER = 0.05  # the minimum of the stand-in is sought to this share of ‖∇J‖
-DROP = 0.5  # where it copies the words of each, texts that are done are left out when so few are not
-
-
-@dataclass
-class Inferred:
-    """x (n×D) and, per text, the negative log-likelihood, J, and how the solver fared."""
-
-    x: Tensor
-    nll: Tensor
-    objective: Tensor
-    iterations: Tensor
-    converged: Tensor
-    grad_norm: Tensor
-
-    @classmethod
-    def at(cls, x_nD: Tensor) -> Inferred:
-        """Nothing known yet but x."""
-        zero = x_nD.new_zeros(len(x_nD), dtype=torch.double)
-        return cls(x_nD.clone(), zero.clone(), zero + torch.inf, zero.long(), zero.bool(), zero.clone())
-
-    def write(self, rows: Tensor, part: Inferred, which: Tensor | None = None) -> None:
-        """Put what is known of some texts in its place, or of those of them that `which` says."""
-        for name in self.__dataclass_fields__:
-            value = getattr(part, name)
-            getattr(self, name)[rows if which is None else rows[which]] = value if which is None else value[which]
-
-    def select(self, rows: Tensor) -> Inferred:
-        return Inferred(*(getattr(self, name)[rows] for name in self.__dataclass_fields__))
-
-    @classmethod
-    def join(cls, parts: list[Inferred]) -> Inferred:
-        return cls(*(torch.cat([getattr(part, name) for part in parts]) for name in cls.__dataclass_fields__))
+PAYS = 8  # surrogates are used where the vocabulary is so many times as large as theirs
+PIECES = 4096  # and not for texts of more pieces: their words would take gigabytes
+SHRINKS = 0.5  # what is left of ‖∇J‖ after a step by a surrogate, at most
+ROUGH = 10  # iterations over the common subset, at most
+INNER = 0.05  # minima of surrogates are sought to this share of ‖∇J‖
 
 
 def solve_convex(problem: Problem, x_nD: Tensor, tolerance: float, iterations: int, **_unused) -> Inferred:
-    """The one optimum: by minima of a stand-in with few words (`nearby`) where the vocabulary is much larger, and by
-    L-BFGS on J itself where it is not, or where those steps do not get nearer."""
-    limit = problem.noise().clamp(min=problem.l2 * tolerance)
-    if problem.candidates.W_GSP.shape[1] < PAYS * nearby.WORDS or len(problem.text_G) > PIECES:
-        return _lbfgs(problem, x_nD, limit, iterations)
-    result = _by_nearby(problem, _roughly(problem, x_nD, limit) if iterations else x_nD, limit, iterations)
+    """The optimum, from x, in at most so many iterations: steps by surrogates or, without these, of L-BFGS."""
+    limit_n = _limit(problem, tolerance)
+    if problem.candidates.S < PAYS * surrogate.WORDS or len(problem.text_G) > PIECES:
+        return lbfgs.minimise(problem, x_nD, limit_n, iterations)
+    if iterations:
+        x_nD = _roughly(problem, x_nD, limit_n)
+    result = _by_surrogates(problem, x_nD, limit_n, iterations)
     left = (~result.converged & (result.iterations < iterations)).nonzero()[:, 0]
     if len(left):
-        most = iterations - int(result.iterations[left].min())
-        more = _lbfgs(problem.select(left), result.x[left], limit[left], most)
-        more.iterations += result.iterations[left]
+        taken = result.iterations[left]
+        more = lbfgs.minimise(problem.select(left), result.x[left], limit_n[left], iterations - taken)
+        more.iterations += taken
         result.write(left, more)
     return result
 
 
+def _limit(problem: Problem, tolerance: float) -> Tensor:
+    """The norm of the gradient at which a text is done (n).
+
+    J is l2-strongly convex, so x is then within `tolerance` of the optimum, or as near as rounding lets one see.
+    """
+    return problem.noise().clamp(min=problem.l2 * tolerance)
+
+
 def _roughly(problem: Problem, x_nD: Tensor, limit_n: Tensor) -> Tensor:
     """The optimum of the softmax over a subset of words, about."""
-    words = problem.words.subset(nearby.WORDS)
-    rough = replace(problem, words=words, candidates=words.candidates, column_GR=words.column_V[problem.target_GR])
-    norm_n = rough.pull(x_nD, rough.value_and_gradient(x_nD)[2]).norm(dim=1)
-    return _lbfgs(rough, x_nD, (INNER * norm_n).clamp(min=limit_n), ROUGH).x
+    words = problem.words.subset(surrogate.WORDS)
+    rough = replace(problem, words=words, candidates=words.candidates, slot_GR=words.slot_V[problem.target_GR])
+    norm_n = rough.pull(rough.evaluate(x_nD)).norm(dim=1)
+    return lbfgs.minimise(rough, x_nD, (INNER * norm_n).clamp(min=limit_n), ROUGH).x
 
 
-def _by_nearby(problem: Problem, x_nD: Tensor, limit_n: Tensor, iterations: int) -> Inferred:
-    """Evaluate J, minimise the stand-in, and so on, as long as the gradient shrinks."""
+def _by_surrogates(problem: Problem, x_nD: Tensor, limit_n: Tensor, iterations: int) -> Inferred:
+    """Evaluate J, minimise its surrogate, and so on, as long as the gradient shrinks."""
     result = Inferred.at(x_nD)
-    live, work, x, before = torch.arange(len(x_nD), device=x_nD.device), problem, x_nD, limit_n + torch.inf
+    work = problem
+    live = torch.arange(len(x_nD), device=x_nD.device)  # the texts that `work` is about
+    before = limit_n + torch.inf
     for step in range(iterations + 1):
-        nll, J, g, likely_GV = nearby.evaluate(work, x)
-        norm = work.pull(x, g).norm(dim=1)
-        done, worse = norm <= limit_n[live], norm > SHRINKS * before
-        found = Inferred(x, nll, J, torch.full_like(live, step), done, norm.double())
-        result.write(live, found, done | ~worse | (result.objective[live] > J))
+        point, likely_GV = surrogate.evaluate(work, x_nD)
+        norm = work.pull(point).norm(dim=1)
+        done = norm <= limit_n[live]
+        worse = norm > SHRINKS * before
+        better = (done | ~worse | (result.objective[live] > point.J_n)).nonzero()[:, 0]
+        found = Inferred.of(point, torch.full_like(live, step), done, norm)
+        result.write(live[better], found.select(better))
         keep = (~done & ~worse).nonzero()[:, 0]
         if len(keep) == 0 or step == iterations:
             break
         if len(keep) < len(live):
             likely_GV = likely_GV[work.pieces(keep)]
-            live, work, x, g, norm = live[keep], work.select(keep), x[keep], g[keep], norm[keep]
-        near, before = nearby.stand_in(work, x, g, likely_GV), norm
-        x = _lbfgs(near, x, (INNER * norm).clamp(min=0.5 * limit_n[live]), iterations).x
+            live = live[keep]
+            work = work.select(keep)
+            point = point.select(keep)
+            norm = norm[keep]
+        nearby = surrogate.around(work, point, likely_GV)
+        x_nD = lbfgs.minimise(nearby, point.x_nD, (INNER * norm).clamp(min=0.5 * limit_n[live]), iterations).x
+        before = norm
     return result
-
-
-def _lbfgs(problem: Problem, x_nD: Tensor, limit_n: Tensor, iterations: int, memory: int = 8) -> Inferred:
-    """Projected L-BFGS on all texts at once, each with its own step length, until the gradient is below the limit.
-
-    The quasi-Newton direction lives on the coordinates away from 0 (Bertsekas' two-metric projection).
-    """
-    nll, J, g = problem.value_and_gradient(x_nD)
-    result = Inferred.at(x_nD)
-    live, work, x = torch.arange(len(x_nD), device=x_nD.device), problem, x_nD
-    history: list[tuple[Tensor, Tensor]] = []
-    for step in range(iterations + 1):
-        norm = work.pull(x, g).norm(dim=1)
-        done = norm <= limit_n[live]
-        result.write(live, Inferred(x, nll, J, torch.full_like(live, step), done, norm.double()))
-        keep = (~done).nonzero()[:, 0]
-        if len(keep) == 0 or step == iterations:
-            break
-        if len(keep) <= (1 if work.candidates.shared else DROP) * len(live):
-            live, work, done = live[keep], work.select(keep), done[keep]
-            x, nll, J, g = x[keep], nll[keep], J[keep], g[keep]
-            history = [(s[keep], y[keep]) for s, y in history]
-        bound = work.bound(x, g)
-        d = torch.where(bound, -x, _direction(work, g, ~bound, history)).masked_fill(done[:, None], 0)
-        new_x, nll, J, new_g, moved = _line_search(work, x, nll, J, g, d)
-        history = [*history, (new_x - x, new_g - g)][-memory:]
-        x, g = new_x, new_g
-        if not moved.all():  # no decrease left in single precision: forget the curvature of those texts
-            history = [(s * moved[:, None], y) for s, y in history]
-    return result
-
-
-def _direction(problem: Problem, g: Tensor, free: Tensor, history: list[tuple[Tensor, Tensor]]) -> Tensor:
-    """The two-loop recursion around the typical curvature, with the pairs (s, y) cut to the free coordinates."""
-    q, l2 = g * free, problem.l2
-    stack, scale = [], None
-    for s, y in reversed(history):
-        s, y = s * free, y * free
-        sy = (s * y).sum(1)
-        good = sy > 0.5 * l2 * s.square().sum(1)  # a smaller curvature than the L2 term's is rounding
-        rho = torch.where(good, 1 / sy.where(good, torch.ones_like(sy)), 0.0)[:, None]
-        alpha = rho * (s * q).sum(1, keepdim=True)
-        q = q - alpha * y
-        stack.append((s, y, rho, alpha))
-        if scale is None:  # how the newest pair's curvature compares with the typical one
-            scale = torch.where(good, sy / (y * problem.scaled(y)).sum(1).clamp(min=1e-30), 1.0)[:, None]
-    q = problem.scaled(q) * free * (1.0 if scale is None else scale)
-    for s, y, rho, alpha in reversed(stack):
-        q = q + s * (alpha - rho * (y * q).sum(1, keepdim=True))
-    d = -q * free
-    uphill = (d * g).sum(1, keepdim=True) >= 0
-    return torch.where(uphill, -g * free / torch.clamp(g.norm(dim=1, keepdim=True), min=l2), d)
-
-
-def _line_search(problem: Problem, x: Tensor, nll: Tensor, J: Tensor, g: Tensor, d: Tensor):
-    """Halve each text's step until J falls enough (Armijo along the projected path).
-
-    Where the change of J drowns in rounding the slopes decide (the approximate Wolfe condition of Hager and Zhang):
-    a convex function whose slope has not turned as steep upwards as it was downwards has not risen.
-    """
-    blur = problem.blur(x)
-    out_x, out_nll, out_J, out_g = x.clone(), nll.clone(), J.clone(), g.clone()
-    moved = torch.zeros(len(x), dtype=torch.bool, device=x.device)
-    rows, work, step = torch.arange(len(x), device=x.device), problem, 1.0
-    for _ in range(20):
-        trial = problem.project(x[rows] + step * d[rows])
-        trial_nll, trial_J, trial_g = work.value_and_gradient(trial)
-        change = trial - x[rows]
-        slope, new_slope = (g[rows] * change).sum(1), (trial_g * change).sum(1)
-        ok = trial_J <= J[rows] + 1e-4 * slope - blur[rows]
-        ok |= (trial_J <= J[rows] + blur[rows]) & (new_slope <= -0.8 * slope)
-        at = rows[ok]
-        out_x[at], out_nll[at], out_J[at], out_g[at] = trial[ok], trial_nll[ok], trial_J[ok], trial_g[ok]
-        moved[at] = True
-        rows = rows[~ok]
-        if len(rows) == 0:
-            break
-        work, step = work.select((~ok).nonzero()[:, 0]), step / 2
-    return out_x, out_nll, out_J, out_g, moved
 
 
 def solve_sgd(
@@ -181,25 +96,27 @@ def solve_sgd(
 ) -> Inferred:
     """The paper's: gradient steps on one random position of each text at a time, step size falling to zero."""
     generator = torch.Generator().manual_seed(seed)
-    first_n, longest = problem.first_n * problem.real_GR.shape[1], int(problem.count_n.max())
-    r_TF, target_T = problem.r_GRF.flatten(0, 1), problem.target_GR.flatten()
+    longest = int(problem.count_n.max())
+    r_TF = problem.r_GRF.flatten(0, 1)
+    target_T = problem.target_GR.flatten()
+    first_n = problem.first_n * problem.real_GR.shape[1]
     total = max(1, epochs * longest)
-    x, done = x_nD.clone(), 0
+    x = x_nD.clone()
+    done = 0
     for _ in range(epochs):
         order_nR = _shuffle(problem.count_n, longest, generator)
         for j in range(longest):
             rows = (problem.count_n > j).nonzero()[:, 0]
             at = first_n[rows] + order_nR[rows, j]
+            r = r_TF[at]
+            slope = problem.words.slope(r * problem.gate(x[rows]), target_T[at])
             count = problem.count_n[rows, None]
-            r, gate = r_TF[at], problem.gate(x[rows])
-            _, slope = softmax_slope(problem.words, r * gate, target_T[at])
-            g = (r * slope) @ problem.W_fd + problem.l2 / count * (x[rows] - problem.prior_nD[rows])
+            g = (r * slope) @ problem.gate.W_fd + problem.l2 / count * (x[rows] - problem.prior_nD[rows])
             x[rows] = problem.project(x[rows] - lr * (1 - done / total) * g)
             done += 1
-    nll, J, g = problem.value_and_gradient(x)
-    norm = problem.pull(x, g).norm(dim=1)
-    limit = problem.noise().clamp(min=problem.l2 * tolerance)
-    return Inferred(x, nll, J, problem.count_n * epochs, norm <= limit, norm.double())
+    point = problem.evaluate(x)
+    norm_n = problem.pull(point).norm(dim=1)
+    return Inferred.of(point, problem.count_n * epochs, norm_n <= _limit(problem, tolerance), norm_n)
 
 
 def _shuffle(count_n: Tensor, longest: int, generator: torch.Generator) -> Tensor:
@@ -209,4 +126,4 @@ def _shuffle(count_n: Tensor, longest: int, generator: torch.Generator) -> Tenso
     return torch.argsort(key + beyond, dim=1)
 
 
-SOLVERS = {"convex": solve_convex, "sgd": solve_sgd}
+SOLVERS: dict[str, Callable[..., Inferred]] = {"convex": solve_convex, "sgd": solve_sgd}

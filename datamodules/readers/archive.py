@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import os
-import tarfile
 import tempfile
-import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO
 
 from atd.errors import AtdError
-from datamodules.readers.files import Place
+from datamodules.readers.files import Entry, Place, entries
 
 LIMIT = 20 * 2**30  # bytes, all members together
 
@@ -26,10 +24,10 @@ def extract(archive: str | Path, folder: str | Path, limit: int = LIMIT) -> list
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".unpack-") as name, place.guard():
         room, names = limit, set()
-        for member, opened in _members(archive, place):
-            path = Path(name) / _checked(member, place)
+        for entry in _files(archive, place):
+            path = Path(name) / _checked(entry.name, place)
             path.parent.mkdir(parents=True, exist_ok=True)
-            with opened() as source, open(path, "wb") as out:
+            with entry.open() as source, open(path, "wb") as out:
                 while chunk := source.read(1 << 20):
                     room -= len(chunk)
                     if room < 0:
@@ -44,22 +42,13 @@ def extract(archive: str | Path, folder: str | Path, limit: int = LIMIT) -> list
     return [folder / relative for relative in sorted(names)]
 
 
-def _members(archive: Path, place: Place) -> Iterator[tuple[str, Callable[[], IO[bytes]]]]:
-    """(name, how to open it) of every file; folders are passed by, links and devices refused."""
-    if archive.name.endswith(".zip"):
-        with zipfile.ZipFile(archive) as zipped:
-            for info in zipped.infolist():
-                if info.external_attr >> 28 not in (0, 4, 8):  # file types of Unix: unset, folder, file
-                    raise place.error(f"member {info.filename!r} is a link or a device; do not use this archive")
-                if not info.is_dir():
-                    yield info.filename, lambda info=info: zipped.open(info)
-    else:
-        with tarfile.open(archive, "r|*") as tar:
-            for info in tar:
-                if not info.isfile() and not info.isdir():
-                    raise place.error(f"member {info.name!r} is a link or a device; do not use this archive")
-                if info.isfile():
-                    yield info.name, lambda info=info: tar.extractfile(info)
+def _files(archive: Path, place: Place) -> Iterator[Entry]:
+    """Every file of an archive; folders are passed by, links and devices refused."""
+    for entry in entries(archive):
+        if entry.kind == "file":
+            yield entry
+        elif entry.kind == "other":
+            raise place.error(f"member {entry.name!r} is a link or a device; do not use this archive")
 
 
 def _write(out: IO[bytes], chunk: bytes, folder: Path) -> None:

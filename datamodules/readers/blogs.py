@@ -74,12 +74,6 @@ def prolific(authors: pa.Table, n: int = 1000) -> pa.Array:
     return authors["author"].take(order[:n]).combine_chunks().sort()
 
 
-def split_prolific(table: pa.Table, authors: pa.Table, n: int = 1000) -> tuple[pa.Table, pa.Table]:
-    """(rows of the n most prolific authors, all other rows) of any table with an author column."""
-    chosen = pc.is_in(table["author"], value_set=prolific(authors, n))
-    return table.filter(chosen), table.filter(pc.invert(chosen))
-
-
 def attribute_names(table: pa.Table) -> pa.ChunkedArray:
     """gender/age group/industry of each row, e.g. `f/10/student`."""
     parts = [

@@ -8,15 +8,17 @@ that the archive chose.
 from __future__ import annotations
 
 import codecs
+import functools
 import gzip
+import io
 import tarfile
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Literal, cast
 
 import numpy as np
 import pyarrow as pa
@@ -172,19 +174,52 @@ def walk(root: Path, suffix: str) -> Iterator[tuple[Place, bytes]]:
 
 def members(archive: Path, suffix: str) -> Iterator[tuple[Place, bytes]]:
     """The regular files of a zip or tar named *`suffix`, with their bytes; links and folders are skipped."""
+    for entry in entries(archive):
+        if entry.kind == "file" and entry.name.removesuffix(".gz").endswith(suffix):
+            place = Place(archive, entry.name)
+            with entry.open() as raw:
+                yield place, _read(_gunzip(raw), place)
+
+
+Kind = Literal["file", "folder", "other"]  # other: a link or a device
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing in an archive. `open` it before the next is asked for."""
+
+    name: str
+    kind: Kind
+    open: Callable[[], IO[bytes]]
+
+
+def entries(archive: Path) -> Iterator[Entry]:
+    """What a zip holds, by name, or a tar, as stored: a tar is a stream, in one pass over the compressed bytes."""
     if archive.name.endswith(".zip"):
         with zipfile.ZipFile(archive) as zipped:
             for info in sorted(zipped.infolist(), key=lambda i: i.filename):
-                if not info.is_dir() and info.filename.removesuffix(".gz").endswith(suffix):
-                    place = Place(archive, info.filename)
-                    with zipped.open(info) as raw:
-                        yield place, _read(_gunzip(raw), place)
+                plain = info.external_attr >> 28 in (0, 4, 8)  # file types of Unix: unset, folder, file
+                yield Entry(info.filename, _kind(plain, info.is_dir()), functools.partial(zipped.open, info))
     else:
-        with tarfile.open(archive, "r|*") as tar:  # as a stream: one pass over the compressed bytes
-            for info in tar:
-                if info.isfile() and info.name.removesuffix(".gz").endswith(suffix):
-                    place = Place(archive, info.name)
-                    yield place, _read(_gunzip(tar.extractfile(info)), place)
+        with tarfile.open(archive, "r|*") as tar:
+            for member in tar:
+                kind = _kind(member.isfile(), member.isdir())
+                yield Entry(member.name, kind, functools.partial(_extract, tar, member))
+
+
+def _kind(plain: bool, folder: bool) -> Kind:
+    return "folder" if folder else "file" if plain else "other"
+
+
+def _extract(tar: tarfile.TarFile, member: tarfile.TarInfo) -> IO[bytes]:
+    opened = tar.extractfile(member)
+    assert opened is not None  # it is None for folders and devices alone
+    return opened
+
+
+def has_text(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Which rows hold more than white space; a missing one does not."""
+    return pc.fill_null(pc.greater(pc.binary_length(pc.utf8_trim_whitespace(column)), 0), False)
 
 
 def counted(items: Iterable, what: str) -> Iterable:
@@ -197,25 +232,13 @@ def _shadowed(path: Path) -> bool:
     return path.name.endswith(".gz") and path.with_name(path.name.removesuffix(".gz")).is_file()
 
 
-def _gunzip(raw: IO[bytes]) -> IO[bytes]:
+def _gunzip(raw: IO[bytes]) -> IO[bytes] | gzip.GzipFile:
     """Look at the first two bytes, not at the name: files are renamed more often than recompressed."""
-    head = raw.read(2)
-    raw = _Prefixed(head, raw)
+    head = cast(io.BufferedReader, raw).peek(2)[:2]  # which members of archives have too
     return gzip.GzipFile(fileobj=raw) if head == b"\x1f\x8b" else raw
 
 
-class _Prefixed:
-    """A stream put back to where it was before its first bytes were read; tar members cannot seek."""
-
-    def __init__(self, head: bytes, rest: IO[bytes]):
-        self.head, self.rest = head, rest
-
-    def read(self, size: int = -1) -> bytes:
-        head, self.head = self.head[:size] if size >= 0 else self.head, self.head[size:] if size >= 0 else b""
-        return head + self.rest.read(size - len(head) if size >= 0 else -1)
-
-
-def _read(stream: IO[bytes], place: Place) -> bytes:
+def _read(stream: IO[bytes] | gzip.GzipFile, place: Place) -> bytes:
     data = bytearray()
     while chunk := stream.read(1 << 20):
         data += chunk

@@ -5,17 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from datamodules.readers.files import Place, require
+from datamodules.readers.files import Place, has_text, require
 
 FOLDER = "monolingual"
-
-
-def languages(data_dir: str | Path) -> list[str]:
-    """Languages with a file here, by code."""
-    files = (Path(data_dir) / FOLDER).glob("*.txt*")
-    return sorted({p.name.split(".")[0] for p in files if p.name.endswith((".txt", ".txt.gz"))})
 
 
 def find_monolingual(data_dir: str | Path, lang: str) -> Place:
@@ -26,4 +19,4 @@ def find_monolingual(data_dir: str | Path, lang: str) -> Place:
 def read_monolingual(data_dir: str | Path, lang: str) -> pa.Table:
     """Table(text), one row per line that is not blank."""
     lines = find_monolingual(data_dir, lang).lines()
-    return pa.table({"text": lines.filter(pc.greater(pc.binary_length(pc.utf8_trim_whitespace(lines)), 0))})
+    return pa.table({"text": lines.filter(has_text(lines))})

@@ -8,18 +8,18 @@ Accepted, in `parallel/europarl/`, `europarl/`, `parallel/` or the data folder i
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from atd.errors import AtdError
-from datamodules.readers.files import Place, find, missing
+from datamodules.readers.files import Place, find, has_text, missing
+
+Sides = list[list[Path | Place]]  # where each of the two sides may be
 
 HELD_OUT = 2000
 FOLDERS = ("parallel/europarl", "europarl", "parallel", "")
-_NAMES = re.compile(r"(?:train\.|europarl-v7\.|)([a-z]{2,3})-([a-z]{2,3})\.(?:\1|\2|tgz)(?:\.gz)?")
 
 
 def find_pairs(data_dir: str | Path, pair: str, split: str = "train") -> tuple[Place, Place, bool]:
@@ -29,9 +29,9 @@ def find_pairs(data_dir: str | Path, pair: str, split: str = "train") -> tuple[P
     tried: list[Path | Place] = []
     for base in (data_dir / folder for folder in FOLDERS):
         for a, b in (languages, languages[::-1]):
-            cut = [[base / f"{split}.{a}-{b}.{lang}"] for lang in languages]
             names = [f"europarl-v7.{a}-{b}.{lang}" for lang in languages]
-            uncut = [[base / name, Place(base / f"{a}-{b}.tgz", name)] for name in names]
+            cut: Sides = [[base / f"{split}.{a}-{b}.{lang}"] for lang in languages]
+            uncut: Sides = [[base / name, Place(base / f"{a}-{b}.tgz", name)] for name in names]
             for sides in (cut, uncut):
                 first, second = (find(*side) for side in sides)
                 if first and second:
@@ -58,15 +58,8 @@ def read_pairs(data_dir: str | Path, pair: str, split: str = "train", limit: int
     table = pa.table({"source": source, "target": target})
     if not cut:
         table = table.slice(*_span(len(source), split))
-        full = [pc.greater(pc.binary_length(pc.utf8_trim_whitespace(c)), 0) for c in table.columns]
-        table = table.filter(pc.and_(*full))
+        table = table.filter(pc.and_(*map(has_text, table.columns)))
     return table if limit is None else table.slice(0, limit)
-
-
-def available_pairs(data_dir: str | Path) -> list[str]:
-    """Pairs that `read_pairs` would find, as their files name them, e.g. ['de-en', 'en-fr']."""
-    names = (p.name for folder in FOLDERS for p in (Path(data_dir) / folder).glob("*-*"))
-    return sorted({f"{m[1]}-{m[2]}" for m in map(_NAMES.fullmatch, names) if m})
 
 
 def _span(n: int, split: str) -> tuple[int, int]:

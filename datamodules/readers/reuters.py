@@ -55,7 +55,7 @@ def read_reuters(data_dir: str | Path, lang: str, headline: bool = True) -> pa.T
 
 
 def _batches(root: Path, lang: str, headline: bool) -> Iterator[pa.RecordBatch]:
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for place, data in counted(walk(root, ".xml"), f"Reuters {lang}"):
         story = _Story(data, place)
         categories = story.topics & set(CATEGORIES)
@@ -69,7 +69,7 @@ def _batches(root: Path, lang: str, headline: bool) -> Iterator[pa.RecordBatch]:
         yield _batch(rows)
 
 
-def _batch(rows: list[tuple[str, str, str, str]]) -> pa.RecordBatch:
+def _batch(rows: list[tuple[str, ...]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays([pa.array(c, pa.string()) for c in zip(*rows, strict=True)], schema=SCHEMA)
 
 
@@ -77,11 +77,18 @@ class _Story:
     """One <newsitem>, parsed by expat with entity declarations refused: no bombs, no outside files."""
 
     def __init__(self, data: bytes, place: Place):
-        self.id, self.date, self.headline, self.topics = place.name, "", "", set()
+        self.id = place.name
+        self.date = ""
+        self.headline = ""
+        self.topics: set[str] = set()
         self.paragraphs: list[str] = []
-        self._place, self._path, self._text, self._class = place, [], [], ""
+        self._place = place
+        self._path: list[str] = []  # the elements we are in
+        self._text: list[str] = []  # of the element we are in
+        self._class = ""
         parser = expat.ParserCreate()
-        parser.StartElementHandler, parser.EndElementHandler = self._start, self._end
+        parser.StartElementHandler = self._start
+        parser.EndElementHandler = self._end
         parser.CharacterDataHandler = self._text.append
         parser.EntityDeclHandler = self._refuse
         try:

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from atd.errors import AtdError
-from datamodules.readers.files import Place
+from datamodules.readers.files import Place, has_text
 
 FORMATS = ("csv", "tsv", "jsonl", "json", "parquet", "arrow", "feather")
 
@@ -38,7 +38,7 @@ def read_table(path: str | Path, text: str, attributes: Sequence[str], drop_empt
     texts = table[text]
     if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
         raise AtdError(f"{path}: column {text!r} holds {texts.type}, not text; set data.text to the text column")
-    full = pc.fill_null(pc.greater(pc.binary_length(pc.utf8_trim_whitespace(texts)), 0), False)
+    full = has_text(texts)
     empty = np.flatnonzero(~full.to_numpy(zero_copy_only=False))
     if len(empty) == len(table) or (len(empty) and not drop_empty):
         raise AtdError(

@@ -38,15 +38,18 @@ def find_trees(data_dir: str | Path, split: str) -> Place:
     return require(f"sentiment treebank ({split})", data_dir, *candidates, *archives)
 
 
-def read_trees(data_dir: str | Path, split: str, unescape: bool = False) -> pa.Table:
+def read_trees(data_dir: str | Path, split: str, unescape: bool = False, most: int | None = None) -> pa.Table:
     """One row per labelled node, in reading order: a parent before its children, a sentence's root first.
 
-    `unescape` turns -LRB- and its kin back into brackets and drops the backslash of `\\/`, as in print.
+    `unescape` turns -LRB- and its kin back into brackets and drops the backslash of `\\/`, as in print. `most`: only
+    the first so many trees.
     """
     place = find_trees(data_dir, split)
     columns: dict[str, list] = {name: [] for name in SCHEMA.names}
     sentence = 0
     for number, line in enumerate(place.text().split("\n"), 1):
+        if sentence == most:
+            break
         if line.strip():
             _add_tree(columns, line, sentence, unescape, place, number)
             sentence += 1

@@ -65,7 +65,10 @@ class Voice:
         self.rng = taste
         self.out: list[Tagged] = []
         self.used: set[Noun] = set()
-        self.topic, self.gender, self.many, self.named = "", "man", False, -1
+        self.topic = ""
+        self.gender = "man"
+        self.many = False
+        self.named = -1
 
     def ranked(self, items: list) -> Choice:
         """Zipf-like: earlier items are commoner, bent by taste."""
@@ -78,7 +81,9 @@ class Voice:
 
     def turn_to(self, rng: Random) -> None:
         """A new paragraph: a scene and two different people."""
-        self.rng, self.topics, self.people = rng, self.scenes(rng), []
+        self.rng = rng
+        self.topics = self.scenes(rng)
+        self.people = []
         while len(self.people) < 2:
             person = self.someone()
             if person not in self.people:

@@ -29,7 +29,9 @@ def write(root: Path, seed: int) -> None:
         tokens for book in BOOKS for chapter in chapters(book, seed) for paragraph in chapter for tokens in paragraph
     ]
     Random(f"tagged {seed}").shuffle(sentences)
-    known, train, rest = set[str](), [], []
+    known: set[str] = set()
+    train: list[str] = []
+    rest: list[str] = []
     for tokens in sentences:
         words = {word for word, tag in tokens if tag != "CD"}
         (rest if words <= known else train).append(line(tokens))

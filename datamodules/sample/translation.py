@@ -155,7 +155,8 @@ def running_text(tokens: list[str], lang: str) -> str:
 
 def translations() -> dict[str, dict[str, str]]:
     """Language → {English word: its translation}, in the forms the sentences use most."""
-    words, tables = dictionary().words, {}
+    words = dictionary().words
+    tables: dict[str, dict[str, str]] = {}
     for lang in LANGUAGES[1:]:
         table = tables[lang] = {}
         for nouns in words["noun"].values():

@@ -66,7 +66,8 @@ def attribute_map(x_AD: np.ndarray, names: Sequence[str], seed: int) -> Figure:
             chosen = np.array([p[0] == gender and p[1] == age for p in parts])
             if chosen.any():
                 label = f"{age}s, {'female' if gender == 'f' else 'male'}"
-                ax.scatter(*points[chosen].T, color=COLOURS[i], marker=MARKERS[j], s=40, label=label, alpha=0.85)
+                x, y = points[chosen].T
+                ax.scatter(x, y, color=COLOURS[i], marker=MARKERS[j], s=40, label=label, alpha=0.85)
     for point, (_, _, industry) in zip(points, parts, strict=True):
         ax.annotate(industry, point, (0, 5), textcoords="offset points", ha="center", fontsize=5, color="#5c6675")
     ax.set_xticks([])

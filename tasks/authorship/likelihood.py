@@ -5,8 +5,9 @@ n texts, T their words, N context, A attributes, D attribute dim, F factors, H h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -16,12 +17,16 @@ from torch import Tensor
 from atd.ragged import Ragged
 from atd.softmax_classifier import SoftmaxClassifier
 from atd.vocabulary import UNK_ID
+from tasks.engine.result import Result
+from tasks.learning.tfidf import count_table
 
 if TYPE_CHECKING:
-    from scipy.sparse import csr_matrix
-
     from atd.lm import MultiplicativeLM
+    from datamodules.blogs import Blogs
+    from tasks.authorship.posts import Written
+    from tasks.authorship.settings import Classifier, Settings
 
+PARTS = ("gender", "age", "industry")  # of a tuple
 LOGITS = 2**22  # alive at once
 
 
@@ -78,45 +83,73 @@ def log_likelihoods(
     return out.numpy()
 
 
-def marginal(log_p_nA: np.ndarray, group_A: Sequence[str]) -> tuple[np.ndarray, list[str]]:
+def marginal(log_p_nA: np.ndarray, group_A: Sequence[str] | np.ndarray) -> tuple[np.ndarray, list[str]]:
     """log P(text, group) (n×groups): attributes of one gender, age or industry together."""
     names = sorted(set(group_A))
     group = np.array([names.index(g) for g in group_A])
     return np.stack([np.logaddexp.reduce(log_p_nA[:, group == i], axis=1) for i in range(len(names))], 1), names
 
 
-def attribution_accuracies(
-    log_p_nA: np.ndarray,
-    prior_A: np.ndarray,
-    names: Sequence[str],
-    truth: Sequence[str],
-    train: tuple[csr_matrix, Sequence[str]],
-    test: csr_matrix,
-    classifier: dict[str, Any],
-) -> dict[str, dict[str, float]]:
-    """Accuracy (%) for each part of the tuple: majority, logistic regression on tf-idf, likelihood, with prior.
+def who_wrote(result: Result, atd: MultiplicativeLM, data: Blogs, written: Written, task: Settings, seed: int) -> None:
+    """Attributes ranked by the likelihood of one post of each of some authors whom no model has seen."""
+    first = np.sort(np.unique(written.author, return_index=True)[1])
+    chosen = first[np.linspace(0, len(first) - 1, min(task.texts, len(first))).astype(int)]
+    texts = written.words.take(chosen).heads(task.text_words)
+    log_p = log_likelihoods(atd, texts, atd.vectors().detach(), seed=seed)
+    truth = [written.tuples[i] for i in chosen]
+    rows = accuracies(guesses(log_p, data, texts, task.predictor, seed), truth)
+    for row, accuracy in rows.items():
+        result.rows.setdefault(row, {}).update(accuracy)
+    result.table(
+        "Who would have written this?",
+        ["", *PARTS],
+        [[row, *accuracy.values()] for row, accuracy in rows.items()],
+        f"Accuracy in % on the first {task.text_words} words of {len(chosen)} posts, one per author, by authors "
+        "kept from training. Likelihood: all attribute vectors are tried, those of one gender (age group, industry) "
+        "together.",
+    )
 
-    `names` and `truth` are tuples such as `f/10/student`; `train` holds the counts and tuples of the posts that the
-    language model, too, was trained on.
-    """
+
+def guesses(
+    log_p_nA: np.ndarray, data: Blogs, texts: Ragged, predictor: Classifier, seed: int
+) -> dict[str, list[np.ndarray]]:
+    """What each way says of every text, for each part of the tuple: majority, regression on tf-idf, likelihood, with
+    prior. Majority, regression and prior come from the posts that the language model, too, was trained on."""
     from sklearn.feature_extraction.text import TfidfTransformer
 
-    tfidf = TfidfTransformer(sublinear_tf=True).fit(train[0])
-    S, S_test = tfidf.transform(train[0]), tfidf.transform(test)
-    rows: dict[str, dict[str, float]] = {}
+    train = data.encoded["train"]
+    prior_A = np.bincount(train.attributes, minlength=len(data.attributes)) / len(train)
     with_prior = log_p_nA + np.log(prior_A)
-    for i, part in enumerate(("gender", "age", "industry")):
-        true = np.array([t.split("/", 2)[i] for t in truth])
-        seen = np.array([t.split("/", 2)[i] for t in train[1]])
-        values, count = np.unique(seen, return_counts=True)
-        guesses = {
-            "majority": np.full(len(true), values[count.argmax()]),
-            "tf-idf regression": SoftmaxClassifier(**classifier).fit(S, seen).predict(S_test),
-        }
-        group = [name.split("/", 2)[i] for name in names]
-        for row, log_p in (("likelihood", log_p_nA), ("likelihood and prior", with_prior)):
-            score, found = marginal(log_p, group)
-            guesses[row] = np.array(found)[score.argmax(1)]
-        for row, guess in guesses.items():
-            rows.setdefault(row, {})[part] = 100 * float((guess == true).mean())
-    return rows
+    counts = count_table(train, len(data.vocabulary))
+    tfidf = TfidfTransformer(sublinear_tf=True).fit(counts)
+    S, S_test = tfidf.transform(counts), tfidf.transform(count_table(texts, len(data.vocabulary)))
+    found: dict[str, list[np.ndarray]] = {}
+    for i in range(len(PARTS)):
+        group_A = values(data.attributes, i)
+        seen = group_A[train.attributes]
+        names, count = np.unique(seen, return_counts=True)
+        classifier = SoftmaxClassifier(**asdict(predictor), seed=seed).fit(S, seen)
+        found.setdefault("majority", []).append(np.full(len(texts), names[count.argmax()]))
+        found.setdefault("tf-idf regression", []).append(classifier.predict(S_test))
+        found.setdefault("likelihood", []).append(likeliest(log_p_nA, group_A))
+        found.setdefault("likelihood and prior", []).append(likeliest(with_prior, group_A))
+    return found
+
+
+def values(tuples: Sequence[str], part: int) -> np.ndarray:
+    """The genders, age groups or industries of tuples such as f/10/student."""
+    return np.array([name.split("/", 2)[part] for name in tuples])
+
+
+def likeliest(log_p_nA: np.ndarray, group_A: Sequence[str] | np.ndarray) -> np.ndarray:
+    """The group that gives each text the highest likelihood (n)."""
+    score, names = marginal(log_p_nA, group_A)
+    return np.array(names)[score.argmax(1)]
+
+
+def accuracies(guessed: Mapping[str, Sequence[np.ndarray]], truth: Sequence[str]) -> dict[str, dict[str, float]]:
+    """In per cent, of every row for every part of the tuple."""
+    return {
+        row: {part: 100 * float((guess[i] == values(truth, i)).mean()) for i, part in enumerate(PARTS)}
+        for row, guess in guessed.items()
+    }

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from atd.settings import number, one_of, optional, some_of, whole
+from atd.settings import Rule, listed, number, one_of, optional, some_of, whole
 from tasks.engine.check import LANGUAGE_MODELS, Fits
 
 FITS = Fits(data=("Blogs",), models=("atd",), optims=LANGUAGE_MODELS)
 PARTS = ("experiments", "likelihood", "composition", "mixture")
+COUNTS = Rule(lambda v: listed(whole(1)).fits(v) and len(v) > 0, "a list of whole numbers, each 1 or more")
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,6 @@ class Settings:
     texts: Annotated[int, whole(1)]  # likelihood: posts judged, one per author
     text_words: Annotated[int, whole(1)]  # their first words
     leave_out: Annotated[int, whole(1)]  # composition: tuples kept from training
-    components: list[int]  # mixture: vectors per attribute
+    components: Annotated[list[int], COUNTS]  # mixture: vectors per attribute
     mixture_words: Annotated[int | None, optional(whole(1))]  # its vocabulary
     variant_posts: Annotated[int | None, optional(whole(1))]  # composition and mixture: posts of each author

@@ -12,9 +12,10 @@ from rich.progress import track
 
 from atd.errors import AtdError
 from tasks.benchmark.measure import Bench
-from tasks.benchmark.settings import FITS, GROUPS, Settings
+from tasks.benchmark.settings import FITS, GROUPS, Benchmark, Settings
 from tasks.engine.files import write_atomically
 from tasks.engine.result import Result, Table
+from tasks.engine.settings import typed
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -55,9 +56,10 @@ class Ratios(Result):
 
 def run(cfg: DictConfig, out: Path) -> Result:
     logging.getLogger("gensim").setLevel(logging.ERROR)  # would tell of every epoch
-    wanted = chosen(cfg.benchmark.only, cfg.benchmark.quick)
+    asked = typed(Benchmark, cfg.benchmark, "benchmark")
+    wanted = chosen(asked.only, asked.quick)
     device = torch.device("cuda" if cfg.trainer.accelerator == "gpu" and torch.cuda.is_available() else "cpu")
-    bench = Bench(cfg, 3 if cfg.benchmark.quick else cfg.benchmark.rounds, cfg.benchmark.quick, device)
+    bench = Bench(cfg, 3 if asked.quick else asked.rounds, asked.quick, device)
     rows: dict[str, dict[str, float]] = {}
     due = [function for names, function in MEASUREMENTS.items() if wanted & set(names)]
     for path in track(due, "measuring"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from atd.errors import AtdError
@@ -12,7 +14,13 @@ from tasks.benchmark.measure import Bench, alternate, faster
 from tasks.learning.tfidf import TfIdf, count_table, counts
 
 V, WORDS, POSTS = 30_000, 200, 20
-SETTINGS = {"epochs": 4, "batch_size": 256, "lr": 40.0, "damping": 0.012, "margin": 20.0}  # as in conf/task/authorship
+SETTINGS: dict[str, Any] = {  # as in conf/task/authorship
+    "epochs": 4,
+    "batch_size": 256,
+    "lr": 40.0,
+    "damping": 0.012,
+    "margin": 20.0,
+}
 
 
 def against_sklearn(bench: Bench) -> dict[str, dict[str, float]]:

@@ -18,7 +18,7 @@ def main() -> None:
         print(f"{MADE}: loss {float(outputs['loss']):.3f}", file=sys.stderr, flush=True)
         os._exit(0)
 
-    LanguageModel.on_train_batch_end = stop
+    LanguageModel.on_train_batch_end = stop  # type: ignore[method-assign, assignment]
     with tempfile.TemporaryDirectory() as folder:
         sys.argv = ["run.py", f"hydra.run.dir={folder}", *sys.argv[1:]]
         runpy.run_path(str(Path(__file__).parent.parent.parent / "run.py"), run_name="__main__")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import torch
 
@@ -33,5 +35,5 @@ def batched(bench: Bench) -> dict[str, dict[str, float]]:
     seconds = alternate({"ours": ours, "rival": rival}, bench.rounds)
     ours_each, rival_each = seconds["ours"] / (B * length), seconds["rival"] / (one * length)
     rate, rival_rate = (1 / float(np.median(each)) for each in (ours_each, rival_each))
-    more = {"words_per_second": rate, "rival_words_per_second": rival_rate}
+    more: dict[str, Any] = {"words_per_second": rate, "rival_words_per_second": rival_rate}
     return {"generate_batched": row(rival_each / ours_each, 50, **more)}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -54,7 +55,7 @@ def grow(bench: Bench, name: str, sizes: Sequence[int], prepare: Callable[[int],
     functions = {str(size): prepare(size) for size in sizes}
     seconds = alternate(functions, ROUNDS)
     del functions  # before the fork, which by now has all libraries in memory
-    memory = [peak(lambda size=size: prepare(size), bench.device) for size in sizes]
+    memory = [peak(partial(prepare, size), bench.device) for size in sizes]
     return Growth(name, sizes, [float(seconds[str(size)].min()) for size in sizes], memory)
 
 

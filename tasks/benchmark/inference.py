@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 import torch
+from torch.nn import functional
 
 from atd.inference.infer import infer
 from atd.lm import MultiplicativeLM
@@ -18,7 +20,8 @@ from tasks.benchmark.measure import Bench, alternate, faster
 K, F, D, N, A, WORDS = 100, 100, 100, 5, 200, 20
 GAP = 1e-3  # SGD may stop when it has made all but this share of the possible progress
 TOLERANCES = (1.0, 0.3, 0.1, 0.03, 0.01, 1e-3, 1e-4, 1e-5)
-FAST = {"samples": 128, "iterations": 2}  # a fixed subset, and as near its optimum as that is to the exact one
+# A fixed subset of the words, and as near its optimum as that is to the exact one.
+FAST: dict[str, Any] = {"samples": 128, "iterations": 2}
 
 
 @dataclass
@@ -106,7 +109,7 @@ def against_gensim(bench: Bench) -> dict[str, dict[str, float]]:
     rival = Doc2Vec(documents, vector_size=D, min_count=1, workers=1)
     unseen = synthetic.strings(texts.tokens.numpy(), texts.offsets.numpy())
     few = len(unseen) // 20
-    some = (texts.model, texts.tokens[: texts.offsets[few]], texts.offsets[: few + 1])
+    some: Any = (texts.model, texts.tokens[: texts.offsets[few]], texts.offsets[: few + 1])
     functions = {
         "ours": lambda: infer(texts.model, texts.tokens, texts.offsets, **FAST),
         "rival": lambda: [rival.infer_vector(words) for words in unseen],
@@ -122,7 +125,7 @@ def against_gensim(bench: Bench) -> dict[str, dict[str, float]]:
     prior = texts.model.vectors().mean(0).detach()
     moves = [infer(*some, **settings).x - prior for settings in (FAST, {})]
     theirs = [torch.tensor(np.stack([rival.infer_vector(words) for words in unseen[:few]])) for _ in range(2)]
-    cosine, rival_cosine = (float(torch.nn.functional.cosine_similarity(*pair).mean()) for pair in (moves, theirs))
+    cosine, rival_cosine = (float(functional.cosine_similarity(a, b).mean()) for a, b in (moves, theirs))
     rates = {"texts_per_second": 1 / each["ours"], "rival_texts_per_second": 1 / each["rival"]}
     more = {**rates, "exact_ratio": each["rival"] / each["exact"], "cosine": cosine, "rival_cosine": rival_cosine}
     return {"infer_vs_gensim": faster(seconds, 2, **more)}

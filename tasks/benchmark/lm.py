@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -85,13 +86,16 @@ def work(V: int = V, F: int = F, B: int = B, K: int = K) -> float:
 
 
 def exact(bench: Bench) -> dict[str, dict[str, float]]:
-    functions = {"ours": our_step(bench.device), "rival": naive_step(bench.device)}
+    functions: dict[str, Callable[[], object]] = {"ours": our_step(bench.device), "rival": naive_step(bench.device)}
     functions |= {f"gemm{n}": square(n, bench.device) for n in SQUARES}
     seconds = alternate(functions, bench.rounds)
     rates = {n: 2.0 * n**3 / seconds[f"gemm{n}"] for n in SQUARES}
     best = max(rates, key=lambda n: np.median(rates[n]))
     rate = work() / seconds["ours"]
-    gflops = {"gflops": float(np.median(rate)) / 1e9, "gemm_gflops": float(np.median(rates[best])) / 1e9}
+    gflops: dict[str, Any] = {
+        "gflops": float(np.median(rate)) / 1e9,
+        "gemm_gflops": float(np.median(rates[best])) / 1e9,
+    }
     return {
         "lm_exact": faster(seconds, 2.5, words_per_second=B / float(np.median(seconds["ours"]))),
         "lm_exact_gemm_fraction": row(rate / rates[best], 0.65, **gflops),
@@ -175,7 +179,8 @@ def lightning_fit(bench: Bench) -> dict[str, dict[str, float]]:
 
     from atd.encoded import EncodedCorpus
     from atd.windows import WindowLoader
-    from tasks.learning.language_model import LanguageModel, Optim
+    from tasks.engine.groups import Optim
+    from tasks.learning.language_model import LanguageModel
     from tasks.learning.training import History, build_trainer
 
     steps, counts = bench.size(200, 50), synthetic.vocabulary(V)
@@ -183,7 +188,7 @@ def lightning_fit(bench: Bench) -> dict[str, dict[str, float]]:
     words = synthetic.tokens(steps * B, V).astype(np.int32)
     offsets = np.linspace(0, len(words), documents + 1).astype(np.int64)
     corpus = EncodedCorpus(words, offsets, (np.arange(documents) % A).astype(np.int32))
-    optim = Optim("adam", lr=0.001, samples=SAMPLES)
+    optim = Optim("adam", 0.001, 1.0, 1.0, 0.0, 0.0, samples=SAMPLES)
 
     def module() -> LanguageModel:
         torch.manual_seed(0)
@@ -205,7 +210,7 @@ def lightning_fit(bench: Bench) -> dict[str, dict[str, float]]:
     batches = [batch.to(bench.device) for batch in loader()]
 
     def bare() -> None:
-        lm = module().to(bench.device)
+        lm: Any = module().to(bench.device)
         (optimiser,), _ = lm.configure_optimizers()
         for batch in batches:
             step(lm.model, optimiser, batch, lm.noise[0])

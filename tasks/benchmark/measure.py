@@ -9,7 +9,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -73,14 +73,14 @@ def row(
     return {"ratio": middle, "ratio_low": low, "ratio_high": high, "target": target, "ok": bool(met), **more}
 
 
-def faster(seconds: Mapping[str, np.ndarray], target: float, **more) -> dict[str, float]:
+def faster(seconds: Mapping[str, np.ndarray], target: float, **more: Any) -> dict[str, float]:
     """How many times faster "ours" is than "rival"."""
-    return row(seconds["rival"] / seconds["ours"], target, **_medians(seconds), **more)
+    return row(seconds["rival"] / seconds["ours"], target, **more) | _medians(seconds)
 
 
-def slower(seconds: Mapping[str, np.ndarray], target: float, **more) -> dict[str, float]:
+def slower(seconds: Mapping[str, np.ndarray], target: float, **more: Any) -> dict[str, float]:
     """How many times as long "ours" takes as "rival": at most `target`."""
-    return row(seconds["ours"] / seconds["rival"], target, at_most=True, **_medians(seconds), **more)
+    return row(seconds["ours"] / seconds["rival"], target, at_most=True, **more) | _medians(seconds)
 
 
 def _medians(seconds: Mapping[str, np.ndarray]) -> dict[str, float]:

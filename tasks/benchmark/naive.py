@@ -5,6 +5,8 @@ B batch, N context size, K word dim, D attribute dim, F factors, V vocabulary, A
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -60,7 +62,7 @@ class PaddedRanking(nn.Module):
         self.gate, self.factors = nn.Linear(D, F, bias=False), nn.Linear(F, K, bias=False)
 
     def forward(self, sentences: list[Tensor], language: int) -> Tensor:
-        table = self.words[language]
+        table: Any = self.words[language]
         padded_BT = pad_sequence(sentences, batch_first=True, padding_value=table.padding_idx)
         gate_F = self.gate(self.languages.weight[language].relu())
         return functional.normalize(self.factors(table(padded_BT).sum(1) * gate_F), dim=1)

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,7 +28,10 @@ def against_lightning(bench: Bench) -> dict[str, dict[str, float]]:
         seconds["ours"].append(_timed(lambda: first_step(bench)))
         seconds["rival"].append(_timed(lambda: python("-c", "import lightning")))
     ratios = np.array(seconds["ours"]) / np.array(seconds["rival"])
-    medians = {"seconds": float(np.median(seconds["ours"])), "rival_seconds": float(np.median(seconds["rival"]))}
+    medians: dict[str, Any] = {
+        "seconds": float(np.median(seconds["ours"])),
+        "rival_seconds": float(np.median(seconds["rival"])),
+    }
     return {"startup": row(ratios, 1.5, at_most=True, **medians)}
 
 

@@ -5,36 +5,30 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from atd.settings import number, one_of, whole
+from atd.settings import listed, one_of, optional, whole
+from datamodules.readers.topics import SOURCES
 from tasks.engine.check import Fits
+from tasks.learning.ranking import Objective
 
 FITS = Fits(data=("EuroparlRCV",), models=("ranking",), optims=("rows",))
 
 
 @dataclass(frozen=True)
-class Loss:
-    loss: Annotated[str, one_of("hinge", "hardest", "softmax")]
-    alpha: Annotated[float, number(0, open_low=True)]
-    contrastive: Annotated[int, whole(1)]  # sentences per pair
-    temperature: Annotated[float, number(0, open_low=True)]  # of softmax
-
-
-@dataclass(frozen=True)
 class Settings:
     name: str
-    pairs: list[str]  # around one pivot, the first language
-    limit: dict[str, Any]  # first n training lines of a pair; null = all
-    objective: Loss
-    draw: bool  # contrastive sentences drawn from the whole corpus; False = by turning the batch
-    topics: list[str]
+    pairs: list[str]  # around one pivot, the first language; topics and retrieval are of the first pair
+    limit: dict[str, Annotated[int | None, optional(whole(1))]]  # first n training lines of a pair; None = all
+    objective: Objective
+    draw: bool  # contrastive sentences of the hinge drawn from the whole corpus; False = by turning the batch
+    topics: Annotated[list[str] | None, optional(listed(one_of(*SOURCES)))]  # None = those the corpus has
     documents: Annotated[int, whole(1)]  # training documents
-    sizes: list[int]  # further points of the curve
+    sizes: Annotated[list[int], listed(whole(1))]  # further points of the curve
     weighting: Annotated[str, one_of("sum", "idf")]
     classifier: Annotated[str, one_of("perceptron", "logistic")]
     dictionary: str | None
     seeds: Annotated[int, whole(1)]
-    show: str  # row whose words are shown
+    show: str  # row whose words are shown; the first if it is not among the rows
     rows: list[str]
-    changes: dict[str, Any]  # what a row changes in the configuration
-    vectors: str | None
-    bibles: list[str]
+    changes: dict[str, dict[str, Any] | None]  # what a row changes in the configuration
+    vectors: str | None  # of the rows that start English at such: `glove` or a file
+    bibles: list[str]  # of the polyglot rows

@@ -17,10 +17,13 @@ from atd.errors import AtdError
 from atd.perceptron import AveragedPerceptron
 
 if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression
+
     from atd.ranking import RankingModel
     from datamodules.europarl_rcv import EuroparlRCV
 
 WEIGHTINGS = ("sum", "idf")
+CLASSIFIERS = ("perceptron", "logistic")
 NAMES = {"sib200": "sib200", "taxi1500": "taxi1500", "reuters": "rcv"}  # source → name of its metrics
 
 
@@ -49,18 +52,19 @@ class Documents:
     """Document vectors of one model, each made once."""
 
     def __init__(self, model: RankingModel, data: EuroparlRCV):
-        self.model, self.data = model, data
+        self.model = model
+        self.data = data
         self.idf = {lang: torch.from_numpy(weights) for lang, weights in idf(data).items()}
-        self._made: dict[tuple, tuple[np.ndarray, np.ndarray]] = {}
+        self._made: dict[tuple[str, ...], tuple[np.ndarray, np.ndarray]] = {}
 
     def vectors(self, source: str, language: str, split: str, weighting: str) -> tuple[np.ndarray, np.ndarray]:
+        """The vectors of a set's documents (n×K) and their topics (n)."""
         key = source, language, split, weighting
         if key not in self._made:
             documents, labels = self.data.topics(source, language, split)
             weight = self.idf[language] if weighting == "idf" else None
-            i = self.model.language(language)
-            x = self.model.sentences(documents, i, weight)
-            self._made[key] = x.cpu().numpy(), labels
+            vectors = self.model.sentences(documents, self.model.language(language), weight)
+            self._made[key] = vectors.cpu().numpy(), labels
         return self._made[key]
 
     def judge(
@@ -72,27 +76,32 @@ class Documents:
         classifier: str = "perceptron",
         documents: int = 1000,
         seed: int = 0,
-        split: str = "test",
     ) -> Verdict:
-        """Learn from at most `documents` documents in one language, judge all of `split` in the other."""
+        """Learn from at most `documents` documents in one language, judge all test documents in the other."""
         x, y = self.vectors(source, learned, "train", weighting)
+        x_test, y_test = self.vectors(source, judged, "test", weighting)
         chosen = np.random.default_rng(seed).permutation(len(y))[:documents]
-        x_test, y_test = self.vectors(source, judged, split, weighting)
         right = fitted(classifier, x[chosen], y[chosen], seed).predict(x_test) == y_test
         usual = max(sorted(set(y[chosen])), key=list(y[chosen]).count)
         low, high = interval(right, seed)
         return Verdict(
-            source, learned, judged, weighting, classifier, len(chosen), 100 * float(right.mean()), low, high,
-            100 * float((y_test == usual).mean()),
-            {label: 100 * float(right[y_test == label].mean()) for label in sorted(set(y_test))},
-        )  # fmt: skip
+            source=source,
+            learned=learned,
+            judged=judged,
+            weighting=weighting,
+            classifier=classifier,
+            documents=len(chosen),
+            accuracy=100 * float(right.mean()),
+            low=low,
+            high=high,
+            majority=100 * float((y_test == usual).mean()),
+            recall={str(label): 100 * float(right[y_test == label].mean()) for label in sorted(set(y_test))},
+        )
 
 
-def fitted(classifier: str, x: np.ndarray, y: np.ndarray, seed: int):
+def fitted(classifier: str, x: np.ndarray, y: np.ndarray, seed: int) -> AveragedPerceptron | LogisticRegression:
     if classifier == "perceptron":
         return AveragedPerceptron(seed=seed).fit(x, y)
-    if classifier != "logistic":
-        raise AtdError(f"task.classifier={classifier}: must be one of perceptron, logistic")
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(C=10, max_iter=500).fit(x, y)
@@ -120,15 +129,19 @@ def idf(data: EuroparlRCV) -> dict[str, np.ndarray]:
     return {lang: np.log(total[lang] / np.maximum(n, 1)).astype(np.float32) for lang, n in seen.items()}
 
 
-def available(data: EuroparlRCV, sources: list[str], languages: tuple[str, str]) -> list[str]:
-    """Those of the sources whose files are there; Reuters, which nobody may ship, is looked for in any case."""
+def available(data: EuroparlRCV, asked: list[str] | None, languages: tuple[str, str]) -> list[str]:
+    """The sets to judge on: those asked for, or else those of the corpus; and Reuters, which nobody may ship, if there.
+
+    A set that should be there and is not is an error.
+    """
+    wanted = data.topic_sets if asked is None else asked
     found = []
-    for source in dict.fromkeys([*sources, "reuters"]):
+    for source in dict.fromkeys([*wanted, "reuters"]):
         try:
             for language in languages:
                 data.topics(source, language, "test")
             found.append(source)
         except AtdError:
-            if source in sources and source != "reuters":
+            if source in wanted and source != "reuters":
                 raise
     return found

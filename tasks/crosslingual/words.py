@@ -44,6 +44,7 @@ GROUPS = {  # English and German words of one kind, for the map
 
 
 def word_pairs(group: str) -> list[tuple[str, str]]:
+    """The English and German words of a group."""
     pairs = (entry.split() for entry in GROUPS[group].split(", "))
     return [(english, german) for english, german in pairs]
 
@@ -132,7 +133,7 @@ def neighbour_rows(
 def collocations(sentences: Ragged, most: int = 30_000, lines: int = 40_000) -> list[np.ndarray]:
     """The runs of one to three known words that occur most often, at least three times, within sentences."""
     tokens = sentences.tokens[: sentences.offsets[min(lines, len(sentences))]].astype(np.int64)
-    sentence = np.repeat(np.arange(len(sentences)), np.diff(sentences.offsets))[: len(tokens)]
+    sentence = sentences.owner[: len(tokens)]
     found: list[tuple[int, np.ndarray]] = []
     for n in (1, 2, 3):
         starts = len(tokens) - n + 1
@@ -158,7 +159,16 @@ def collocation_rows(
     return [[query, *(column[q] for column in columns)] for q, query in enumerate(queries)]
 
 
-def nearest_runs(model, data, queries, vectors: Tensor, runs: list[np.ndarray], language: int, k: int) -> list[str]:
+def nearest_runs(
+    model: RankingModel,
+    data: EuroparlRCV,
+    queries: list[str],
+    vectors: Tensor,
+    runs: list[np.ndarray],
+    language: int,
+    k: int,
+) -> list[str]:
+    """The k runs of a language nearest to each query, which is in the first language; the query itself is left out."""
     out = []
     for query in queries:
         ids = data.vocabularies[0].encode(query.split())

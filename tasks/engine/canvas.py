@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5c6675", "#b8a100")  # Okabe–Ito
@@ -20,3 +21,10 @@ def axes(width: float = 6.4, height: float = 4.0) -> tuple[Figure, Axes]:
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.add_subplot()
+
+
+def count_along(axis: Axis) -> None:
+    """Ticks at whole numbers only."""
+    from matplotlib.ticker import MaxNLocator
+
+    axis.set_major_locator(MaxNLocator("auto", integer=True))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import random
 import subprocess
 import sys
 import time
@@ -20,6 +19,7 @@ from tasks.engine.check import check
 from tasks.engine.files import write_atomically
 from tasks.engine.report import number, write_metrics, write_report
 from tasks.engine.result import Result
+from tasks.engine.seeding import seed_all
 from tasks.engine.wandb import job_run, sweep_name
 
 SHOWN = ("torch", "lightning", "torchmetrics", "hydra-core", "spacy", "scikit-learn", "numpy", "pyarrow")
@@ -53,7 +53,11 @@ def run(cfg: DictConfig, out: Path) -> float:
 def perform(cfg: DictConfig, out: Path, facts: dict[str, str], started: float) -> float:
     """The task itself and what it leaves."""
     processes.connect()
-    seed_everything(cfg)
+    seed_all(cfg.seed)
+    if cfg.trainer.threads:
+        import torch
+
+        torch.set_num_threads(cfg.trainer.threads)
     task = importlib.import_module(f"tasks.{cfg.task.name}")
     with job_run(cfg, out) as log:
         result: Result = task.run(cfg, out)
@@ -126,17 +130,6 @@ def revision() -> str:
         return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return os.environ.get("ATD_REVISION", "unknown")  # an image has no git
-
-
-def seed_everything(cfg: DictConfig) -> None:
-    import numpy as np
-    import torch
-
-    random.seed(cfg.seed)
-    np.random.seed(cfg.seed % 2**32)
-    torch.manual_seed(cfg.seed)
-    if cfg.trainer.threads:
-        torch.set_num_threads(cfg.trainer.threads)
 
 
 def show(result: Result, report: Path) -> None:

@@ -48,9 +48,9 @@ class Preemption(Callback):
 
     def pass_on(self) -> None:
         """What would have happened at once."""
-        signum, self.noted = self.noted, None
-        if signum == signal.SIGUSR1:  # of schedulers that warn with it: the same as submitit's own
-            signum = signal.SIGUSR2
+        noted, self.noted = self.noted, None
+        assert noted is not None
+        signum = signal.SIGUSR2 if noted == signal.SIGUSR1 else noted  # of schedulers that warn with it: as submitit's
         then = self.before[signum]
         if callable(then):
             then(signum, None)

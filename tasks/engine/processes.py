@@ -27,12 +27,11 @@ from atd.errors import AtdError
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
-    from torch.distributed import Store
 
 PATIENCE = timedelta(days=30)  # how long a rank waits for rank 0 between two fits
 ROOT = Path(__file__).parent.parent.parent
 
-_store: Store | None = None
+_store: Any = None  # torch.distributed.Store, once there are several processes
 _calls = itertools.count()
 
 
@@ -115,7 +114,8 @@ def end_with_parent() -> None:
     """Killing run.py the hard way must not leave its ranks running."""
     import torch.multiprocessing
 
-    torch.multiprocessing._prctl_pr_set_pdeathsig(signal.SIGKILL)
+    set_signal: Any = torch.multiprocessing._prctl_pr_set_pdeathsig  # type: ignore[attr-defined]
+    set_signal(signal.SIGKILL)
 
 
 def connect() -> None:

@@ -50,8 +50,8 @@ class Store:
         self.folder.mkdir(parents=True, exist_ok=True)
         path = self.path(name, seed)
         temporary = path.with_suffix(".tmp.npz")
-        plain = json.dumps([outcome.scores, outcome.facts])
-        np.savez_compressed(temporary, plain=plain, **{f"array:{k}": v for k, v in outcome.arrays.items()})
+        arrays: dict[str, Any] = {f"array:{name}": values for name, values in outcome.arrays.items()}
+        np.savez_compressed(temporary, plain=json.dumps([outcome.scores, outcome.facts]), **arrays)
         os.replace(temporary, path)
 
     def load(self, name: str, seed: int) -> Outcome:
@@ -79,7 +79,7 @@ def run_rows(
 
     rows = list(rows)
     waiting = {row.name: row for row in rows}
-    with Progress() as progress:
+    with Progress(disable=workers == 1) as progress:  # a training in this process draws its own: there can be one only
         bar = progress.add_task("rows", total=sum(len(row.seeds) for row in rows))
         while waiting:
             ready = [row for row in waiting.values() if not set(row.after) & set(waiting)]

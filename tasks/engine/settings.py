@@ -11,7 +11,7 @@ from atd.settings import read
 T = TypeVar("T")
 
 
-def settings(kind: type[T], node: DictConfig, where: str = "task") -> T:
+def typed(kind: type[T], node: DictConfig, where: str = "task") -> T:
     """`cfg.task` as the task's own `Settings`, plain Python values all the way down."""
     plain: Any = OmegaConf.to_container(node, resolve=True)
     return read(kind, plain, where)

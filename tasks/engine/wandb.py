@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from atd.errors import AtdError
 from tasks.engine.result import Figure, Result, Table, Text
@@ -62,7 +62,9 @@ def open_run(cfg: DictConfig, out: Path):
     run_id = kept.read_text() if kept.exists() else secrets.token_hex(4)
     kept.write_text(run_id)
 
-    def start(mode: str):
+    plain: Any = OmegaConf.to_container(cfg, resolve=True)
+
+    def start(mode: Any):
         return wandb.init(
             project=cfg.logger.project,
             entity=cfg.logger.entity,
@@ -73,7 +75,7 @@ def open_run(cfg: DictConfig, out: Path):
             id=run_id,
             resume="allow",
             mode=mode,
-            config=OmegaConf.to_container(cfg, resolve=True),
+            config=plain,
             settings=wandb.Settings(silent=True, console="off", init_timeout=6 * REACH, finish_timeout=FINISH),
         )
 

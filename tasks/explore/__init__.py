@@ -14,13 +14,14 @@ import torch
 from atd.errors import AtdError
 from atd.lm import MultiplicativeLM, UnsharedLM
 from tasks.engine.result import Result
+from tasks.engine.settings import typed
 from tasks.explore.settings import FITS, Settings
 from tasks.learning.models import find_checkpoint, load
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-    from tasks.explore.queries import Engine
+    from tasks.explore.queries import Queries
 
 __all__ = ["FITS", "Settings", "run"]
 
@@ -28,24 +29,25 @@ HOST = "127.0.0.1"
 
 
 def run(cfg: DictConfig, out: Path) -> Result:
+    task = typed(Settings, cfg.task)
     try:
         import uvicorn
 
         from tasks.explore.server import application
     except ModuleNotFoundError as error:
         raise AtdError(f"task=explore: needs {error.name}; install the page extra: pip install '.[page]'") from None
-    listening = listen(cfg.task.port)
+    listening = listen(task.port)
     started = time.monotonic()
-    engines = [engine(path) for path in checkpoints(cfg)]
+    models = [opened(path) for path in checkpoints(cfg, task.newest)]
     loaded = time.monotonic() - started
     torch.set_num_threads(1)  # two queries at a time on a core each beat one on both
-    server = uvicorn.Server(uvicorn.Config(application(engines), log_level="warning", access_log=False))
-    if cfg.task.seconds is not None:
-        threading.Timer(cfg.task.seconds, lambda: setattr(server, "should_exit", True)).start()
+    server = uvicorn.Server(uvicorn.Config(application(models), log_level="warning", access_log=False))
+    if task.seconds is not None:
+        threading.Timer(task.seconds, lambda: setattr(server, "should_exit", True)).start()
     print(f"explorer: http://{HOST}:{listening.getsockname()[1]}  (Ctrl-C ends it)", flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
-    row = {"models": len(engines), "load_seconds": loaded, "requests": server.server_state.total_requests}
+    row = {"models": len(models), "load_seconds": loaded, "requests": server.server_state.total_requests}
     return Result("explore", "explorer/models", {"explorer": row})
 
 
@@ -60,7 +62,7 @@ def listen(port: int) -> socket.socket:
     return sock
 
 
-def checkpoints(cfg: DictConfig) -> list[Path]:
+def checkpoints(cfg: DictConfig, newest: int) -> list[Path]:
     """What the user named, or the newest runs that left a model."""
     if cfg.checkpoint is not None:
         named = [cfg.checkpoint] if isinstance(cfg.checkpoint, str) else list(cfg.checkpoint)
@@ -68,12 +70,11 @@ def checkpoints(cfg: DictConfig) -> list[Path]:
     found = sorted(Path(cfg.paths.outputs).glob("*/*/checkpoints/atd/best.ckpt"), key=lambda p: p.stat().st_mtime)
     if not found:
         raise AtdError(f"checkpoint=null: no run with a model under {cfg.paths.outputs}; give checkpoint=<run folder>")
-    return [path.parents[2] for path in found[-cfg.task.newest :][::-1]]
+    return [path.parents[2] for path in found[-newest:][::-1]]
 
 
-def engine(path: Path) -> Engine:
-    from atd.tokeniser import Tokeniser
-    from tasks.explore.queries import Engine
+def opened(path: Path) -> Queries:
+    from tasks.explore.queries import Queries
 
     trained = load(path)
     if not isinstance(trained.model, MultiplicativeLM) or isinstance(trained.model, UnsharedLM):
@@ -82,5 +83,4 @@ def engine(path: Path) -> Engine:
         raise AtdError(f"checkpoint={path}: the explorer places texts only with model.additive=false")
     file = find_checkpoint(path)
     folder = file.parents[2] if file.parent.parent.name == "checkpoints" else file
-    tokeniser = Tokeniser.of(trained.tokeniser) if trained.tokeniser else Tokeniser()
-    return Engine(trained, "/".join(folder.parts[-2:]), tokeniser)
+    return Queries(trained, "/".join(folder.parts[-2:]))

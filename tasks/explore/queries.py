@@ -13,10 +13,12 @@ import torch
 from atd.errors import AtdError
 from atd.expression import nearest_names
 from atd.generate import generate
-from atd.inference.infer import SoftmaxWords, infer
+from atd.inference import infer
+from atd.inference.words import SoftmaxWords
+from atd.lm import MultiplicativeLM
 from atd.neighbours import compare, unit
 from atd.ragged import Ragged, offsets_of
-from atd.softmax import losses
+from atd.softmax_kernel import losses
 from atd.tokeniser import Tokeniser
 from atd.vocabulary import BOS_ID, SPECIALS, UNK_ID
 from tasks.figures.maps import groups_of, plane, project
@@ -34,13 +36,17 @@ class UnknownWord(AtdError):
         self.suggestions = suggestions
 
 
-class Engine:
+class Queries:
     """One model and everything precomputed for it. Queries only read, so threads may share it."""
 
-    def __init__(self, trained: Trained, name: str, tokeniser: Tokeniser):
-        self.name, self.words = name, tokeniser.words
+    def __init__(self, trained: Trained, name: str):
+        self.name = name
+        self.words = (trained.tokeniser or Tokeniser()).words
         self.words("Built on first use.")
-        self.model, self.vocabulary, self.names = trained.model, trained.vocabulary, trained.attributes
+        assert isinstance(trained.model, MultiplicativeLM)
+        self.model = trained.model
+        self.vocabulary = trained.vocabulary
+        self.names = trained.attributes
         self.index = {n: i for i, n in enumerate(self.names)}
         with torch.no_grad():
             self.x_AD = self.model.vectors().clone()
@@ -159,11 +165,10 @@ class Engine:
         """Perplexity of a text under every attribute's vector (A), over the softmax of `SOFTMAX` words."""
         known = np.flatnonzero(pasted.tokens != UNK_ID)
         r_TF = self.model.context(torch.from_numpy(pasted.windows(len(self.model.C), known)))
-        target_T, words = torch.from_numpy(pasted.tokens[known]), self.softmax
-        own = words.W_VF[target_T], words.b_V[target_T], words.column_V[target_T]
+        targets = self.softmax.targets(torch.from_numpy(pasted.tokens[known]))
         out = []
         for gate_F in self.model.gate(self.x_AD):
-            nll_T = losses(r_TF * gate_F, words.candidates, *own)
+            nll_T = losses(r_TF * gate_F, self.softmax.candidates, targets)
             out.append(nll_T.mean().exp())
         return torch.stack(out)
 

@@ -18,7 +18,7 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from atd.errors import AtdError
-from tasks.explore.queries import Engine, UnknownWord
+from tasks.explore.queries import Queries, UnknownWord
 
 HERE = Path(__file__).parent
 FILES = {"/": "page.html", "/page.js": "page.js", "/map.js": "map.js", "/page.css": "page.css"}
@@ -51,7 +51,7 @@ class Refused(Exception):
         self.status = status
 
 
-def application(engines: list[Engine]) -> Starlette:
+def application(engines: list[Queries]) -> Starlette:
     """Routes: the page, `GET /api/models`, `GET /api/models/{i}`, `POST /api/models/{i}/{generate,neighbours,read}`.
 
     Answers only requests addressed to this machine, so that no foreign page can reach it by renaming its host.
@@ -66,7 +66,7 @@ def application(engines: list[Engine]) -> Starlette:
     async def model(request: Request) -> Response:
         return Json(described[chosen(request)])
 
-    def query(method: Callable[[Engine, dict], dict]) -> Callable:
+    def query(method: Callable[[Queries, dict], dict]) -> Callable:
         async def answer(request: Request) -> Response:
             engine, body = engines[chosen(request)], await read_json(request)
             return Json(await run_sync(method, engine, body, limiter=limit))
@@ -81,7 +81,7 @@ def application(engines: list[Engine]) -> Starlette:
 
     routes = [Route(path, file_response(HERE / name)) for path, name in FILES.items()]
     routes += [Route("/api/models", models), Route("/api/models/{i:int}", model)]
-    for name, method in {"generate": Engine.generate, "neighbours": Engine.neighbours, "read": Engine.read}.items():
+    for name, method in {"generate": Queries.generate, "neighbours": Queries.neighbours, "read": Queries.read}.items():
         routes.append(Route(f"/api/models/{{i:int}}/{name}", query(method), methods=["POST"]))
     hosts = Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"], www_redirect=False)
     handlers: dict[Any, Any] = {AtdError: refuse, Refused: refuse, 404: not_found}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasks.engine.canvas import COLOURS, MARKERS, axes
+from tasks.engine.canvas import COLOURS, MARKERS, axes, count_along
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -22,7 +22,7 @@ def learning_curves(curves: Mapping[str, Sequence[Mapping[str, float]]], metric:
         ax.plot(*zip(*points, strict=True), marker=marker, color=colour, label=name)
     ax.set_xlabel("epoch")
     ax.set_ylabel(metric.split("/")[-1])
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    count_along(ax.xaxis)
     ax.grid(alpha=0.3)
     ax.legend()
     return figure
@@ -53,7 +53,7 @@ def heatmap(matrix: np.ndarray, names: Sequence[str], label: str, columns: Seque
     ax.set_xticks(range(len(columns)), columns, rotation=45, ha="right", rotation_mode="anchor")
     ax.set_yticks(range(len(names)), names)
     if matrix.size <= 400:
-        middle = (image.norm.vmin + image.norm.vmax) / 2
+        middle = (matrix.min() + matrix.max()) / 2
         for (i, j), value in np.ndenumerate(matrix):
             dark = abs(value) > 0.6 * bound if signed else value < middle
             ax.text(j, i, f"{value:.2g}", ha="center", va="center", fontsize=7, color="white" if dark else "black")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,7 +31,7 @@ def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] 
     for i, group in enumerate(dict.fromkeys(groups)):
         chosen = np.array([g == group for g in groups])
         colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
-        ax.scatter(*points[chosen].T, color=colour, marker=marker, s=36, label=group or None)
+        ax.scatter(points[chosen, 0], points[chosen, 1], color=colour, marker=marker, s=36, label=group or None)
     if any(groups):
         ax.legend()
     ax.margins(0.12 if grow > 1 else 0.18)
@@ -48,10 +48,11 @@ def label_points(ax: Axes, points: np.ndarray, names: Sequence[str], size: float
     """
     from matplotlib.textpath import TextPath
 
-    ax.figure.canvas.draw()
-    ax.figure.set_layout_engine("none")  # or the labels would move the axes they were placed in
-    anchor = ax.transData.transform(points) * 72 / ax.figure.dpi
-    frame = np.asarray(ax.get_window_extent()) * 72 / ax.figure.dpi
+    figure: Any = ax.figure
+    figure.canvas.draw()
+    figure.set_layout_engine("none")  # or the labels would move the axes they were placed in
+    anchor = ax.transData.transform(points) * 72 / figure.dpi
+    frame = np.asarray(ax.get_window_extent()) * 72 / figure.dpi
     extents = [TextPath((0, 0), name or " ", size=size).get_extents() for name in names]
     half = np.array([(e.width / 2 + 2, size / 2 + 2) for e in extents])
     angle = np.pi * np.array([0, 1, 0.5, 1.5, 0.25, 0.75, 1.25, 1.75, *np.arange(0.125, 2, 0.25)])

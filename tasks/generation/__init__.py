@@ -1,7 +1,4 @@
-"""Text conditioned on books, mixes of books and unseen texts, with its style measured (section 3, tables 2 and 6).
-
-B samples, A books, D attribute dim, T words of a sample.
-"""
+"""Text conditioned on books, mixes of books and unseen texts, with its style measured (section 3, tables 2 and 6)."""
 
 from __future__ import annotations
 
@@ -9,140 +6,85 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import torch
-
 from atd.errors import AtdError
-from atd.expression import parse
-from atd.generate import generate
-from atd.inference.infer import infer
-from atd.vocabulary import BOS_ID
+from atd.lm import MultiplicativeLM
 from tasks.engine.result import Result
+from tasks.engine.settings import typed
 from tasks.figures.charts import learning_curves
 from tasks.generation.settings import FITS, Settings
-from tasks.generation.style import (
-    FORBID,
-    measure_inferred,
-    measure_mixes,
-    measure_samples,
-    measure_vectors,
-    shown_pair,
-)
+from tasks.generation.style import measure_inferred, measure_mixes, measure_samples, measure_vectors
+from tasks.generation.writer import Writer, show_samples
+from tasks.learning.comparison import compare_models, lbl_of
 from tasks.learning.corpora import open_corpus
-from tasks.learning.evaluation import held_out, perplexity, trigram_perplexities
+from tasks.learning.evaluation import perplexities
 from tasks.learning.inference import options
-from tasks.learning.language_model import language_model, lbl_of
-from tasks.learning.models import Trained, load
-from tasks.learning.training import fit
+from tasks.learning.language_model import LanguageModel, optim_of
+from tasks.learning.models import Trained, load_for
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-    from atd.lm import MultiplicativeLM
     from datamodules.corpus import Corpus
 
 __all__ = ["FITS", "Settings", "run"]
 
 
 def run(cfg: DictConfig, out: Path) -> Result:
+    task = typed(Settings, cfg.task)
     data = open_corpus(cfg)
-    if not cfg.task.measure:
-        return write(cfg, data)
-    model, rows, curves = trained(cfg, data, out)
-    result = Result("generation", "atd/perplexity", rows, lower_is_better=True)
-    if curves:
-        result.figure("learning_curves", learning_curves(curves), "Exact dev perplexity after each epoch.")
-    context, target, book = windows(data)
-    x_AD = model.vectors().detach()
-    measure_vectors(result, model, data.attributes, context, target, book, x_AD, cfg)
-    reader = measure_samples(result, model, data, x_AD, cfg)
-    measure_mixes(result, model, data.attributes, reader, x_AD, cfg)
-    measure_inferred(result, model, data, reader, x_AD, cfg)
-    show_samples(result, model, data, x_AD, cfg)
+    check_attributes(data)
+    if not task.measure:
+        return only_write(cfg, task, data)
+    inference = options(cfg.inference, cfg.seed)
+    result = Result("generation", "atd/perplexity", {}, lower_is_better=True)
+    writer = Writer(trained(result, cfg, data, out), data.attributes, task, cfg.seed)
+    measure_vectors(result, writer, data.encoded["test"])
+    reader = measure_samples(result, writer, data)
+    measure_mixes(result, writer, reader)
+    measure_inferred(result, writer, reader, data.encoded["test"], inference)
+    show_samples(result, writer, data, inference)
     return result
 
 
-def write(cfg: DictConfig, data: Corpus) -> Result:
+def check_attributes(data: Corpus) -> None:
+    """A style is that of a whole text, under one vector."""
+    train = data.encoded["train"]
+    if train.per_token:
+        raise AtdError("data.attribute=pos: task=generation needs one attribute per text; use data.attribute=book")
+    if train.attributes.ndim > 1:
+        raise AtdError("data.compose=true: task=generation needs one attribute per text; use data.compose=false")
+
+
+def only_write(cfg: DictConfig, task: Settings, data: Corpus) -> Result:
     """Samples alone, from a checkpoint."""
     if cfg.checkpoint is None:
         raise AtdError("task.measure=false: only writes, so it needs checkpoint=, the run folder of a trained model")
-    model = checked(cfg, data).model
+    model = multiplicative(load_for(data, cfg.checkpoint))
+    writer = Writer(model, data.attributes, task, cfg.seed)
     result = Result("generation", "atd/words_per_second", {"atd": {}})
     started = time.perf_counter()
-    show_samples(result, model, data, model.vectors().detach(), cfg)
-    samples = result.sections[-1].samples
-    result.rows["atd"]["words_per_second"] = len(samples) * cfg.task.words / (time.perf_counter() - started)
+    samples = show_samples(result, writer, data, options(cfg.inference, cfg.seed))
+    result.rows["atd"]["words_per_second"] = len(samples) * task.words / (time.perf_counter() - started)
     for label, text in samples:
         print(f"\n{label}\n  {text}")
     return result
 
 
-def checked(cfg: DictConfig, data: Corpus) -> Trained:
-    """The checkpoint, if it knows this corpus."""
-    saved = load(cfg.checkpoint)
-    if saved.attributes != list(data.attributes) or saved.vocabulary != data.vocabulary:
-        raise AtdError(f"checkpoint={cfg.checkpoint}: trained on another corpus than data={cfg.data.name}")
-    return saved
-
-
-def trained(cfg: DictConfig, data: Corpus, out: Path) -> tuple[MultiplicativeLM, dict, dict]:
-    """The multiplicative model, with the perplexities of it and its baselines; or the checkpoint's model."""
+def trained(result: Result, cfg: DictConfig, data: Corpus, out: Path) -> MultiplicativeLM:
+    """The multiplicative model, its perplexity and that of its baselines among the rows; or the checkpoint's model."""
     if cfg.checkpoint is not None:
-        saved = checked(cfg, data)
-        module = language_model(saved.config, data, cfg)
-        module.model = saved.model
-        return saved.model, {"atd": perplexities(module, data)}, {}
-    modules, curves, rows = {}, {}, {}
-    for name, config in {"atd": dict(cfg.model), "lbl": lbl_of(cfg)}.items():
-        modules[name] = language_model(config, data, cfg)
-        curves[name] = fit(modules[name], data, cfg, out, name)
-        rows[name] = perplexities(modules[name], data)
-    trigram = trigram_perplexities(data)
-    rows["trigram"] = {"perplexity": trigram["test"], "perplexity_dev": trigram["val"]}
-    rows["atd"]["below_lbl"] = 100 * (1 - rows["atd"]["perplexity"] / rows["lbl"]["perplexity"])
-    return modules["atd"].model.eval(), rows, curves
+        model = multiplicative(load_for(data, cfg.checkpoint))
+        module = LanguageModel(model, data.vocabularies, data.attributes, optim_of(cfg), config={})
+        result.rows["atd"] = perplexities(module, data)
+        return model
+    models = compare_models(cfg, data, out, {"atd": cfg.model, "lbl": lbl_of(cfg)}, trigram=True)
+    result.rows |= models.rows
+    result.rows["atd"]["below_lbl"] = 100 * (1 - models.rows["atd"]["perplexity"] / models.rows["lbl"]["perplexity"])
+    result.figure("learning_curves", learning_curves(models.curves), "Exact dev perplexity after each epoch.")
+    return multiplicative(models.trained("atd"))
 
 
-def perplexities(module, data: Corpus) -> dict[str, float]:
-    exact = {split: perplexity(module, loader) for split, loader in held_out(data).items()}
-    return {"perplexity": exact["test"], "perplexity_dev": exact["val"]}
-
-
-def windows(data: Corpus) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """All held-out windows: contexts, targets, books."""
-    batches = list(data.test_dataloader())
-    context, target, book = (torch.cat([getattr(b, n) for b in batches]) for n in ("context", "target", "attribute"))
-    return context, target, book
-
-
-def show_samples(result: Result, model, data: Corpus, x_AD: torch.Tensor, cfg: DictConfig) -> None:
-    """Text under every book's vector, under the paper's mix, and under what the user asked for."""
-    names = list(data.attributes)
-    a, b = shown_pair(names)
-    mixes = list(cfg.task.mix) or [*names, f"0.5*{names[a]} + 0.5*{names[b]}"]
-    start = data.tokens(cfg.task.start) or [BOS_ID]
-    vectors = [(mix, parse(mix, names) @ x_AD) for mix in mixes]
-    if cfg.task.like is not None:
-        vectors.append((f"like {cfg.task.like}", vector_of_file(model, data, Path(cfg.task.like), cfg)))
-    ids = generate(
-        model,
-        torch.stack([x for _, x in vectors]),
-        start,
-        cfg.task.words,
-        generator=torch.Generator().manual_seed(cfg.seed),
-        temperature=cfg.task.temperature,
-        top_k=cfg.task.top_k,
-        top_p=cfg.task.top_p,
-        forbid=FORBID,
-    )
-    texts = [" ".join([cfg.task.start, *data.vocabulary.decode(row)]).strip() for row in ids]
-    result.text("Samples", ["<#> stands for a number."], list(zip([m for m, _ in vectors], texts, strict=True)))
-
-
-def vector_of_file(model, data: Corpus, path: Path, cfg: DictConfig) -> torch.Tensor:
-    """The inferred vector of a text file."""
-    try:
-        ids = data.tokens(path.read_text(encoding="utf-8", errors="replace"))
-    except OSError as error:
-        raise AtdError(f"task.like={path}: not readable ({error.strerror}); give a text file") from None
-    tokens = torch.as_tensor(ids)
-    return infer(model, tokens, torch.tensor([0, len(tokens)]), **options(cfg.inference, cfg.seed)).x[0]
+def multiplicative(trained: Trained) -> MultiplicativeLM:
+    if not isinstance(trained.model, MultiplicativeLM):
+        raise AtdError("a model without attributes has no style to write in; train model=atd")
+    return trained.model

@@ -1,115 +1,140 @@
-"""The style of generated text in figures: whose vector fits, whom samples are taken for, what lies between two books.
+"""The style of generated text in figures: whose vector fits a book, whom samples are taken for, what a mix is like.
 
-B samples, A attributes, D attribute dim, T words of a sample.
+B windows or samples, A books, D attribute dim, N context.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from rich.progress import track
+from torch import Tensor
 
-from atd.generate import generate
+from atd.encoded import EncodedCorpus
 from atd.inference.infer import infer
-from atd.vocabulary import BOS_ID, UNK_ID
 from tasks.engine.canvas import axes
+from tasks.engine.result import Result
 from tasks.figures.charts import heatmap
-from tasks.generation.reader import Reader, confusion, evenly, perplexity_matrix, pieces
-from tasks.learning.inference import options
+from tasks.generation.reader import Reader, confusion, evenly, pieces
+from tasks.generation.writer import Writer, shown_pair
 
 if TYPE_CHECKING:
-    from omegaconf import DictConfig
+    from matplotlib.figure import Figure
 
+    from atd.lm import NextWordModel
     from datamodules.corpus import Corpus
-    from tasks.engine.result import Result
 
-BURN_IN = 10  # words drawn and dropped before a measured sample, so that it does not begin like a first page
 MIX_SAMPLES = 20  # per pair of books
 PASSAGE = 400  # words of an unseen passage whose vector is inferred
-FORBID = (UNK_ID, BOS_ID)
 
 
-def measure_vectors(result: Result, model, names, context, target, book, x_AD, cfg: DictConfig) -> None:
+def measure_vectors(result: Result, writer: Writer, test: EncodedCorpus) -> None:
     """Each book's held-out text under every book's vector: does its own explain it best?"""
-    keep = torch.from_numpy(evenly(book.numpy(), cfg.task.matrix_words))
-    matrix = perplexity_matrix(model, context[keep], target[keep], book[keep], x_AD)
-    wins = matrix.argmin(1) == np.arange(len(names))
-    result.rows["atd"]["own_book_wins"] = int(wins.sum())
+    names = writer.names
+    book = test.attributes[test.owner]
+    keep = evenly(book, writer.task.matrix_words)
+    context = torch.from_numpy(test.windows(len(writer.model.C), keep))
+    target = torch.from_numpy(test.tokens[keep].astype(np.int64))
+    matrix = perplexity_matrix(writer.model, context, target, torch.from_numpy(book[keep]), writer.x_AD)
+    best = matrix.argmin(1)
+    wins = int((best == np.arange(len(names))).sum())
+    result.rows["atd"]["own_book_wins"] = wins
     ratio = 100 * (matrix / matrix.diagonal()[:, None] - 1)
     result.figure(
         "perplexity_under_every_vector",
         heatmap(np.round(ratio), names, "% above own vector"),
         f"Held-out perplexity of each book (row) under each book's vector (column), in per cent above its own. "
-        f"The own vector is best for {wins.sum()} of {len(names)} books.",
+        f"The own vector is best for {wins} of {len(names)} books.",
     )
-    best = matrix.argmin(1)
-    rows = [[n, matrix[i, i], names[best[i]], matrix[i, best[i]]] for i, n in enumerate(names)]
+    rows = [[name, matrix[i, i], names[best[i]], matrix[i, best[i]]] for i, name in enumerate(names)]
     result.table("Held-out perplexity per book", ["book", "own vector", "best vector", "perplexity"], rows)
 
 
-def sample(model, x_BD: torch.Tensor, words: int, seed: int, cfg: DictConfig) -> np.ndarray:
-    """Measured samples: ids B×T, from nothing but the vector."""
-    ids = generate(
-        model,
-        x_BD,
-        [BOS_ID],
-        BURN_IN + words,
-        generator=torch.Generator().manual_seed(seed),
-        temperature=cfg.task.temperature,
-        top_k=cfg.task.top_k,
-        top_p=cfg.task.top_p,
-        forbid=FORBID,
-    )
-    return ids[:, BURN_IN:].numpy()
+@torch.inference_mode()
+def perplexity_matrix(
+    model: NextWordModel, context_BN: Tensor, target_B: Tensor, attribute_B: Tensor, x_AD: Tensor
+) -> np.ndarray:
+    """Exact perplexity of every attribute's text (rows) under every attribute's vector (columns)."""
+    nll = np.zeros((len(x_AD), len(x_AD)))
+    for j, x in enumerate(track(x_AD, "perplexity of all texts under all vectors")):
+        for rows in torch.arange(len(target_B)).split(512):
+            x_BD = x.expand(len(rows), -1)
+            losses = model.nll(context_BN[rows], target_B[rows], x_BD, reduction="none")
+            np.add.at(nll[:, j], attribute_B[rows].numpy(), losses.double().numpy())
+    return np.exp(nll / np.bincount(attribute_B, minlength=len(x_AD))[:, None])
 
 
-def measure_samples(result: Result, model, data: Corpus, x_AD: torch.Tensor, cfg: DictConfig) -> Reader:
+def measure_samples(result: Result, writer: Writer, data: Corpus) -> Reader:
     """Who a classifier trained on the real books takes samples for."""
-    names, words = data.attributes, cfg.task.words
-    part = {s: pieces(c.tokens, c.offsets, c.attributes, words) for s, c in data.encoded.items()}
-    reader = Reader(len(data.vocabulary), cfg.seed).fit(*part["train"])
+    names, words = writer.names, writer.task.words
+    part = {split: pieces(texts, texts.attributes, words) for split, texts in data.encoded.items()}
+    reader = Reader(len(data.vocabulary), writer.seed).fit(*part["train"])
     real, label = part["test"]
-    book = np.repeat(np.arange(len(names)), cfg.task.samples)
-    drawn = reader.predict(sample(model, x_AD[book], words, cfg.seed, cfg))
+    book = np.repeat(np.arange(len(names)), writer.task.samples)
+    drawn = reader.predict(writer.sample(writer.x_AD[book], writer.seed))
     true = confusion(label, reader.predict(real), len(names))
-    table = confusion(book, drawn, len(names))
     author = np.array([name.split("-")[0] for name in names])
-    result.rows["atd"]["style_accuracy"] = float(100 * (drawn == book).mean())
-    result.rows["atd"]["author_accuracy"] = float(100 * (author[drawn] == author[book]).mean())
     present = np.bincount(label, minlength=len(names)) > 0
-    result.rows["real text"] = {"style_accuracy": float(true.diagonal()[present].mean())}
+    accuracy = float(100 * (drawn == book).mean())
+    on_real = float(true.diagonal()[present].mean())
+    result.rows["atd"]["style_accuracy"] = accuracy
+    result.rows["atd"]["author_accuracy"] = float(100 * (author[drawn] == author[book]).mean())
+    result.rows["real text"] = {"style_accuracy": on_real}
     result.rows["chance"] = {"style_accuracy": 100 / len(names)}
     result.figure(
         "who_samples_are_taken_for",
-        heatmap(np.round(table), names, "% of samples"),
+        heatmap(np.round(confusion(book, drawn, len(names))), names, "% of samples"),
         f"Samples of {words} words drawn under each book's vector (row) and the book a classifier trained on real "
-        f"text takes them for (column). Right: {result.rows['atd']['style_accuracy']:.0f} %; on real held-out text "
-        f"of that length: {result.rows['real text']['style_accuracy']:.0f} %; chance {100 / len(names):.1f} %.",
+        f"text takes them for (column). Right: {accuracy:.0f} %; on real held-out text of that length: "
+        f"{on_real:.0f} %; chance {100 / len(names):.1f} %.",
     )
     return reader
 
 
-def measure_mixes(result: Result, model, names, reader: Reader, x_AD: torch.Tensor, cfg: DictConfig) -> None:
+def measure_mixes(result: Result, writer: Writer, reader: Reader) -> None:
     """Do samples under the average of two books lie between samples of the two, in the classifier's odds?"""
-    if len(names) < 2:
+    if len(writer.names) < 2:
         return
-    pairs = np.array(list(combinations(range(len(names)), 2)))
-    own = np.repeat(np.arange(len(names)), 3 * MIX_SAMPLES)
-    own_AA = np.stack([r.mean(0) for r in split(reader.log_prob(draw(model, x_AD[own], cfg)), len(names))])
-    middle = torch.from_numpy(pairs.repeat(MIX_SAMPLES, axis=0))
-    mixed = split(reader.log_prob(draw(model, x_AD[middle].mean(1), cfg, seed=1)), len(pairs))
-    odds = np.array([m.mean(0)[a] - m.mean(0)[b] for m, (a, b) in zip(mixed, pairs, strict=True)])
+    between = lie_between(writer, reader)
+    share = float(100 * between.mean())
+    result.rows["atd"]["mixes_between"] = share
+    result.figure(
+        "a_mix_between_two_books",
+        mix_figure(writer, reader),
+        f"From one book to the other by a weighted mix of their vectors: what samples are taken for. Over all "
+        f"{len(between)} pairs, the samples of the even mix lie between the two books' own (mean log-odds) in "
+        f"{share:.0f} %.",
+    )
+
+
+def lie_between(writer: Writer, reader: Reader) -> np.ndarray:
+    """For every pair of books: are the mean odds a : b of samples of the even mix between those of a and of b?"""
+    A = len(writer.names)
+    own = np.repeat(np.arange(A), 3 * MIX_SAMPLES)
+    own_AA = part_means(reader.log_prob(writer.sample_many(writer.x_AD[own])), A)
+    pairs = np.array(list(combinations(range(A), 2)))
+    both = torch.from_numpy(pairs.repeat(MIX_SAMPLES, axis=0))
+    mixed = part_means(reader.log_prob(writer.sample_many(writer.x_AD[both].mean(1), series=1)), len(pairs))
     a, b = pairs.T
-    high, low = own_AA[a, a] - own_AA[a, b], own_AA[b, a] - own_AA[b, b]
-    between = (odds < high) & (odds > low)
-    result.rows["atd"]["mixes_between"] = float(100 * between.mean())
+    pair = np.arange(len(pairs))
+    odds = mixed[pair, a] - mixed[pair, b]
+    high = own_AA[a, a] - own_AA[a, b]
+    low = own_AA[b, a] - own_AA[b, b]
+    return (odds < high) & (odds > low)
+
+
+def mix_figure(writer: Writer, reader: Reader) -> Figure:
+    """What samples are taken for on the way from one book to another."""
+    names, x_AD = writer.names, writer.x_AD
     first, second = shown_pair(names)
     shares = np.linspace(0, 1, 9)
     x = torch.stack([float(w) * x_AD[second] + (1 - float(w)) * x_AD[first] for w in shares])
-    drawn = reader.log_prob(draw(model, x.repeat_interleave(100, 0), cfg, seed=2))
-    taken = np.stack([np.exp(part).mean(0) for part in split(drawn, len(shares))])
+    drawn = reader.log_prob(writer.sample_many(x.repeat_interleave(100, 0), series=2))
+    taken = part_means(np.exp(drawn), len(shares))
     figure, ax = axes()
     ax.plot(shares, 100 * taken[:, first], marker="o", color="#0072b2", label=names[first])
     ax.plot(shares, 100 * taken[:, second], marker="s", color="#d55e00", label=names[second])
@@ -117,43 +142,25 @@ def measure_mixes(result: Result, model, names, reader: Reader, x_AD: torch.Tens
     ax.set_xlabel(f"share of {names[second]} in the mix")
     ax.set_ylabel("% attributed")
     ax.legend()
-    result.figure(
-        "a_mix_between_two_books",
-        figure,
-        f"From one book to the other by a weighted mix of their vectors: what samples are taken for. Over all "
-        f"{len(pairs)} pairs, the samples of the even mix lie between the two books' own (mean log-odds) in "
-        f"{100 * between.mean():.0f} %.",
-    )
+    return figure
 
 
-def draw(model, x_BD: torch.Tensor, cfg: DictConfig, seed: int = 0) -> np.ndarray:
-    """`sample` in batches that bound memory."""
-    parts = [sample(model, x, cfg.task.words, cfg.seed + 1000 * seed + i, cfg) for i, x in enumerate(x_BD.split(512))]
-    return np.concatenate(parts)
+def part_means(rows: np.ndarray, parts: int) -> np.ndarray:
+    """The mean of each of so many equal parts of the rows."""
+    return np.stack([part.mean(0) for part in np.array_split(rows, parts)])
 
 
-def split(rows: np.ndarray, parts: int) -> list[np.ndarray]:
-    return np.array_split(rows, parts)
-
-
-def shown_pair(names) -> tuple[int, int]:
-    """The paper's Bible and Caesar where they are, otherwise the first and the last."""
-    find = {name: i for i, name in enumerate(names)}
-    return find.get("bible-kjv", 0), find.get("shakespeare-caesar", len(names) - 1)
-
-
-def measure_inferred(result: Result, model, data: Corpus, reader: Reader, x_AD: torch.Tensor, cfg: DictConfig) -> None:
+def measure_inferred(
+    result: Result, writer: Writer, reader: Reader, test: EncodedCorpus, inference: Mapping[str, Any]
+) -> None:
     """ "Write like this passage": infer the vector of an unseen passage of each book and sample under it."""
-    test, names = data.encoded["test"], data.attributes
-    first = [int(np.flatnonzero(test.attributes == a)[0]) for a in np.unique(test.attributes)]
-    books = test.attributes[first]
-    texts = [torch.from_numpy(np.array(test.tokens[test.offsets[d] : test.offsets[d + 1]][:PASSAGE])) for d in first]
-    offsets = torch.tensor([0, *np.cumsum([len(t) for t in texts])])
-    x = infer(model, torch.cat(texts), offsets, **options(cfg.inference, cfg.seed)).x
-    cosine = torch.nn.functional.normalize(x, dim=1) @ torch.nn.functional.normalize(x_AD, dim=1).T
+    names = writer.names
+    books, first = np.unique(test.attributes, return_index=True)
+    x = infer(writer.model, *test.take(first).heads(PASSAGE).flat, **inference).x
+    cosine = torch.nn.functional.normalize(x, dim=1) @ torch.nn.functional.normalize(writer.x_AD, dim=1).T
     nearest = cosine.argmax(1).numpy()
-    each = np.repeat(np.arange(len(books)), cfg.task.samples)
-    drawn = reader.predict(draw(model, x[each], cfg, seed=3))
+    each = np.repeat(np.arange(len(books)), writer.task.samples)
+    drawn = reader.predict(writer.sample_many(x[each], series=3))
     right = drawn == books[each]
     result.rows["inferred"] = {
         "style_accuracy": float(100 * right.mean()),
@@ -162,7 +169,7 @@ def measure_inferred(result: Result, model, data: Corpus, reader: Reader, x_AD: 
     rows = []
     for i, book in enumerate(books):
         taken = np.bincount(drawn[each == i], minlength=len(names))
-        share = f"{names[taken.argmax()]} {100 * taken.max() / taken.sum():.0f} %"
+        share = f"{names[int(taken.argmax())]} {100 * taken.max() / taken.sum():.0f} %"
         rows.append([names[book], names[nearest[i]], float(100 * right[each == i].mean()), share])
     result.table(
         "Write like this passage",

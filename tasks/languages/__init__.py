@@ -6,25 +6,21 @@ mean correlation over seeds, the score is the mean of the seeds' scores.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
-import torch
-from omegaconf import OmegaConf
 
 from atd.attributes import correlations
 from tasks.engine.result import Result
+from tasks.engine.rows import mean_and_spread
+from tasks.engine.settings import typed
 from tasks.figures.charts import heatmap, learning_curves
 from tasks.figures.maps import COLOURED, dendrogram, project, scatter_map
 from tasks.languages.families import NAMES, agreement, chance, groups, nearest
 from tasks.languages.settings import FITS, Settings
+from tasks.learning.comparison import compare_models
 from tasks.learning.corpora import open_corpus
-from tasks.learning.evaluation import held_out, perplexity
-from tasks.learning.language_model import LanguageModel, Optim
-from tasks.learning.models import build, start
-from tasks.learning.training import fit
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -38,36 +34,21 @@ BUCKETS = 1 << 16
 
 
 def run(cfg: DictConfig, out: Path) -> Result:
-    data = open_corpus(cfg)
-    curves, vectors, perplexities = {}, [], []
-    for seed in range(cfg.seed, cfg.seed + cfg.task.seeds):
-        name = "atd" if cfg.task.seeds == 1 else f"atd-seed{seed}"
-        module = language_model(cfg, data, seed)
-        curves[name] = fit(module, data, cfg, out, name)
-        vectors.append(module.model.vectors().detach().numpy())
-        perplexities.append(perplexity(module, held_out(data)["test"]))
-    similar = [correlations(centred(x)) for x in vectors]
-    rows = {"atd": scores(similar, data.attributes) | {"perplexity": float(np.mean(perplexities))}}
+    task = typed(Settings, cfg.task)
+    data = cast("Languages", open_corpus(cfg))
+    models = compare_models(cfg, data, out, {"atd": cfg.model}, seeds=task.seeds)
+    vectors = [models.trained("atd", i).model.vectors().detach().numpy() for i in range(task.seeds)]
+    similar = [correlations(centred(x_AD)) for x_AD in vectors]
+    rows = {"atd": scores(similar, data.attributes) | {"perplexity": models.rows["atd"]["perplexity"]}}
     if len(similar) > 1:
         rows["atd, seeds averaged"] = scores([np.mean(similar, axis=0)], data.attributes)
     rows["chance"] = {f"{level}_accuracy": chance(groups(data.attributes, level)) for level in LEVELS}
     rows["char-ngrams"] = scores([ngram_similarity(data)], data.attributes)
     result = Result("languages", "atd/family_accuracy", rows)
-    explain(result, data, cfg)
-    result.figure("learning_curves", learning_curves(curves), "Exact validation perplexity after each epoch.")
-    show(result, np.mean(similar, axis=0), vectors[0], data.attributes, cfg)
+    explain(result, data, task)
+    result.figure("learning_curves", learning_curves(models.curves), "Exact validation perplexity after each epoch.")
+    show(result, np.mean(similar, axis=0), vectors[0], data.attributes, task, cfg.seed)
     return result
-
-
-def language_model(cfg: DictConfig, data: Languages, seed: int) -> LanguageModel:
-    torch.manual_seed(seed)
-    config = OmegaConf.to_container(cfg.model, resolve=True)
-    model = build(config, [len(v) for v in data.vocabularies], len(data.attributes))
-    start(model, config, data.vocabularies)
-    data.seed = seed
-    return LanguageModel(
-        model, data.vocabularies, data.attributes, Optim(**cfg.optim), config, seed, asdict(data.tokeniser)
-    )
 
 
 def centred(x_AD: np.ndarray) -> np.ndarray:
@@ -76,13 +57,10 @@ def centred(x_AD: np.ndarray) -> np.ndarray:
 
 
 def scores(similar: list[np.ndarray], languages: list[str]) -> dict[str, float]:
-    out = {}
-    for level in LEVELS:
-        values = [agreement(s, groups(languages, level)) for s in similar]
-        out[f"{level}_accuracy"] = float(np.mean(values))
-        if len(values) > 1:
-            out[f"{level}_accuracy_sd"] = float(np.std(values, ddof=1))
-    return out
+    """How often the nearest language is a relative, mean and spread over some similarities (A×A each)."""
+    return mean_and_spread(
+        [{f"{level}_accuracy": agreement(s, groups(languages, level)) for level in LEVELS} for s in similar]
+    )
 
 
 def ngram_similarity(data: Languages) -> np.ndarray:
@@ -101,7 +79,7 @@ def ngram_similarity(data: Languages) -> np.ndarray:
     return correlations(centred(root))
 
 
-def explain(result: Result, data: Languages, cfg: DictConfig) -> None:
+def explain(result: Result, data: Languages, task: Settings) -> None:
     train = data.encoded["train"]
     units = "words, each language with its own vocabulary" if data.unit == "word" else "characters of one alphabet"
     eligible = sum(groups(data.attributes).count(g) > 1 for g in groups(data.attributes))
@@ -111,7 +89,7 @@ def explain(result: Result, data: Languages, cfg: DictConfig) -> None:
             f"One multiplicative language model over {units}, in {len(data.attributes)} languages, from "
             f"{len(train.tokens):,} running {data.unit}s"
             + (" of the same verses in every language" if data.matched else "")
-            + f"; {cfg.task.seeds} seeds. Each language has one vector.",
+            + f"; {task.seeds} seeds. Each language has one vector.",
             f"family_accuracy: per cent of the {eligible} languages with a relative here whose nearest language, by "
             "correlation of vectors less their mean, is of their family; branch_accuracy the same for branches such as "
             "Slavic. Seeds averaged: by the mean of the seeds' correlations. char-ngrams compares frequencies of "
@@ -120,21 +98,24 @@ def explain(result: Result, data: Languages, cfg: DictConfig) -> None:
     )
 
 
-def show(result: Result, similar: np.ndarray, x_AD: np.ndarray, languages: list[str], cfg: DictConfig) -> None:
+def show(
+    result: Result, similar: np.ndarray, x_AD: np.ndarray, languages: list[str], task: Settings, seed: int
+) -> None:
+    """Figures of the language vectors, and the nearest language of each: `similar` is the mean over seeds."""
     named = [NAMES.get(code, code) for code in languages]
+    family = groups(languages)
+    branch = groups(languages, "branch")
     if len(languages) > 2:
         order, tree = dendrogram(centred(x_AD), named)
-        result.figure("family_tree", tree, f"Average linkage on 1 − correlation, seed {cfg.seed}.")
+        result.figure("family_tree", tree, f"Average linkage on 1 − correlation, seed {seed}.")
         picture = heatmap(similar[np.ix_(order, order)], [named[i] for i in order], "correlation")
         result.figure("correlation", picture, "Correlation of language vectors, the mean over seeds.")
-        points = project(centred(x_AD), cfg.task.method, cfg.task.perplexity, cfg.seed)
-        family = groups(languages)
+        points = project(centred(x_AD), task.method, task.perplexity, seed)
         usual = sorted(set(family), key=lambda f: -family.count(f))[: COLOURED - 1]
         shown = [f if f in usual else "other" for f in family]
-        result.figure("language_map", scatter_map(points, named, shown), f"Language vectors, seed {cfg.seed}.")
-    near, family, branch = nearest(similar), groups(languages), groups(languages, "branch")
+        result.figure("language_map", scatter_map(points, named, shown), f"Language vectors, seed {seed}.")
     body = [
         [named[i], family[i], branch[i], named[j], float(similar[i, j]), "yes" if family[i] == family[j] else ""]
-        for i, j in enumerate(near)
+        for i, j in enumerate(nearest(similar))
     ]
     result.table("Nearest language", ["language", "family", "branch", "nearest", "correlation", "related"], body)

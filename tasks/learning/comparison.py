@@ -8,10 +8,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from atd.models import Trained, load
 from tasks.engine.rows import Outcome, Row, Store, run_rows, summary
 from tasks.learning.evaluation import perplexities, trigram_perplexities
 from tasks.learning.language_model import language_model
-from tasks.learning.models import Trained, load
 from tasks.learning.training import fit
 
 if TYPE_CHECKING:

@@ -58,10 +58,11 @@ def predict(
     prior: torch.Tensor | None = None,
     seed: int = 0,
     size: int = 4096,
-    **trainer,
+    **trainer: Any,
 ) -> Inferred:
     """All texts through `trainer.predict`, on whatever device the trainer finds."""
     quieten()
-    trainer = lightning.Trainer(logger=False, enable_checkpointing=False, enable_model_summary=False, **trainer)
-    parts = trainer.predict(Inference(model, config, seed), TextBatches(tokens, offsets, prior, size))
+    quiet: dict[str, Any] = {"logger": False, "enable_checkpointing": False, "enable_model_summary": False}
+    texts = TextBatches(tokens, offsets, prior, size)
+    parts: Any = lightning.Trainer(**quiet, **trainer).predict(Inference(model, config, seed), texts)
     return Inferred.join(parts)

@@ -11,14 +11,16 @@ import torch
 from torchmetrics import Metric
 
 from atd.lm import NextWordModel
+from atd.models import build
 from atd.noise import Noise
 from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, parameter_groups
 from atd.vocabulary import Vocabulary
 from atd.windows import WindowBatch
 from tasks.engine.groups import GROUPS, SGD, Optim
 from tasks.engine.seeding import seed_step
-from tasks.engine.settings import settings
-from tasks.learning.models import build, start
+from tasks.engine.settings import typed
+from tasks.learning.models import start
+from tasks.learning.training import LOGGED
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -78,8 +80,9 @@ class LanguageModel(lightning.LightningModule):
 
     def setup(self, stage: str) -> None:
         """A table longer than the batch is kept from DDP and FSDP: processes exchange only the rows in use."""
-        table, W = getattr(self.model, "attributes", None), self.trainer.world_size
-        size = getattr(self.trainer.datamodule, "batch_size", None)
+        trainer: Any = self.trainer
+        table, W = getattr(self.model, "attributes", None), trainer.world_size
+        size = getattr(trainer.datamodule, "batch_size", None)
         self._ddp_params_and_buffers_to_ignore: list[str] = []
         if W > 1 and size and table is not None and table.L.requires_grad and (table.sparse or len(table.L) > size):
             table.share_rows(-(-size // W))
@@ -114,12 +117,13 @@ class LanguageModel(lightning.LightningModule):
     def training_step(self, batch: WindowBatch, batch_idx: int) -> torch.Tensor:
         generator = self.seeded(batch_idx)
         if self.optim.samples:
-            draw = self.noise[batch.language].draw(self.optim.samples, generator, batch.place)
+            noise: Any = self.noise[batch.language]
+            draw = noise.draw(self.optim.samples, generator, batch.place)
             loss = self.model.sampled_nll(batch.context, batch.target, draw, batch.attribute, batch.language)
         else:
             loss = self.model.nll(batch.context, batch.target, batch.attribute, batch.language)
         loss = loss * batch.weight
-        if self.global_step % self.trainer.log_every_n_steps == 0:
+        if self.global_step % LOGGED == 0:
             self.log("train/loss", loss, sync_dist=True)
         return loss
 
@@ -175,4 +179,4 @@ def language_model(config: Mapping[str, Any], data: Corpus, cfg: DictConfig, see
 
 def optim_of(cfg: DictConfig) -> Optim:
     """conf/optim as its type."""
-    return settings(GROUPS["optim"][cfg.optim.name], cfg.optim, "optim")
+    return typed(GROUPS["optim"][cfg.optim.name], cfg.optim, "optim")

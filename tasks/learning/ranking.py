@@ -1,9 +1,14 @@
-"""The LightningModule for sentence ranking: train on pairs, validate by retrieval."""
+"""Sentence ranking: the LightningModule that trains on pairs and validates by retrieval, and models to and from files.
+
+B pairs of a batch, n contrastive sentences of a pair, K dim of a sentence vector.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Annotated, Any
 
 import lightning
 import torch
@@ -13,23 +18,23 @@ from atd.contrast import LOSSES, hardest, hinge, precision_at_1, rotations, soft
 from atd.errors import AtdError
 from atd.optim import RowAdaGrad
 from atd.ranking import RankingModel
+from atd.settings import number, one_of, whole
+from atd.spelling import Spelling
 from atd.vocabulary import Vocabulary
 from datamodules.pairs import PairBatch
+from tasks.engine.groups import RowSteps
 from tasks.engine.seeding import seed_step
+from tasks.learning.training import LOGGED
 
 
 @dataclass(frozen=True)
 class Objective:
-    """What a pair is compared with and how. `contrastive` sentences each; `temperature` is for softmax only."""
+    """What a pair is compared with, and how: `task.objective`, and the loss itself."""
 
-    loss: str = "hinge"
-    alpha: float = 1.0
-    contrastive: int = 5
-    temperature: float = 0.1
-
-    def __post_init__(self) -> None:
-        if self.loss not in LOSSES:
-            raise AtdError(f"task.objective.loss={self.loss}: must be one of {', '.join(LOSSES)}")
+    loss: Annotated[str, one_of(*LOSSES)] = "hinge"
+    alpha: Annotated[float, number(0, open_low=True)] = 1.0  # margin of hinge and hardest
+    contrastive: Annotated[int, whole(1)] = 5  # sentences a pair is compared with, of hinge and hardest
+    temperature: Annotated[float, number(0, open_low=True)] = 0.1  # of softmax
 
     def __call__(self, a_BK: Tensor, b_BK: Tensor, c_BnK: Tensor | None = None) -> Tensor:
         """`c_BnK`: contrastive sentences drawn for the pairs; without them the hinge turns the batch."""
@@ -48,16 +53,19 @@ class Ranking(lightning.LightningModule):
         model: RankingModel,
         vocabularies: Sequence[Vocabulary],
         objective: Objective,
-        config: dict,
+        optim: RowSteps,
         steps: int,
-        lr: float = 0.1,
-        lr_factors: float = 0.05,
-        weight_decay: float = 0.0,
+        config: Mapping[str, Any],
         seed: int = 0,
     ):
         super().__init__()
-        self.model, self.vocabularies, self.objective, self.config = model, list(vocabularies), objective, config
-        self.steps, self.lr, self.lr_factors, self.weight_decay, self.seed = steps, lr, lr_factors, weight_decay, seed
+        self.model = model
+        self.vocabularies = list(vocabularies)
+        self.objective = objective
+        self.optim = optim
+        self.steps = steps
+        self.config = dict(config)  # conf/model as plain values: a checkpoint rebuilds the model from it
+        self.seed = seed
 
     def training_step(self, batch: PairBatch, batch_idx: int) -> Tensor:
         seed_step((self.seed * 1_000_003 + self.global_step) * 1024 + self.global_rank, self.device)
@@ -65,7 +73,7 @@ class Ranking(lightning.LightningModule):
         drawn = b_BK[batch.size :]
         c_BnK = drawn.view(batch.size, -1, drawn.shape[1]) if len(drawn) else None
         loss = self.objective(a_BK, b_BK[: batch.size], c_BnK)
-        if self.global_step % self.trainer.log_every_n_steps == 0:
+        if self.global_step % LOGGED == 0:
             self.log("train/loss", loss, batch_size=batch.size)
         return loss
 
@@ -77,8 +85,8 @@ class Ranking(lightning.LightningModule):
     def configure_optimizers(self):
         tables = [p for p in (self.model.W_fv, self.model.W_fg) if p is not None]
         factors = [self.model.W_fk, self.model.W_fd, self.model.L]
-        groups = [{"params": tables, "lr": self.lr}, {"params": factors, "lr": self.lr_factors}]
-        optimiser = RowAdaGrad(groups, weight_decay=self.weight_decay)
+        groups = [{"params": tables, "lr": self.optim.lr}, {"params": factors, "lr": self.optim.lr_factors}]
+        optimiser = RowAdaGrad(groups, weight_decay=self.optim.weight_decay)
         fall = torch.optim.lr_scheduler.LambdaLR(optimiser, lambda step: max(0.0, 1 - step / self.steps))
         return [optimiser], [{"scheduler": fall, "interval": "step"}]
 
@@ -91,3 +99,41 @@ class Ranking(lightning.LightningModule):
             "attributes": self.model.languages,
             "objective": asdict(self.objective),
         }
+
+
+def build_ranking(
+    config: Mapping[str, Any], languages: Sequence[str], vocabularies: Sequence[Vocabulary]
+) -> RankingModel:
+    """The model that conf/model/ranking.yaml describes, one vocabulary for each language; not started at vectors."""
+    return RankingModel(
+        dict(zip(languages, map(len, vocabularies), strict=True)),
+        K=config["K"],
+        D=config["D"],
+        F=config["F"],
+        sharing=config["sharing"],
+        activation=config["activation"],
+        spelling=spelling_of(config, languages, vocabularies) if config["ngrams"] else None,
+    )
+
+
+def spelling_of(config: Mapping[str, Any], languages: Sequence[str], vocabularies: Sequence[Vocabulary]) -> Spelling:
+    """The n-grams of the words of all languages; shared across them exactly when the factors are."""
+    words = [word for v in vocabularies for word in v.words]
+    owners = [language for language, v in zip(languages, vocabularies, strict=True) for _ in v.words]
+    salts = owners if config["sharing"] == "separate" else None
+    return Spelling(words, list(config["ngrams"]), config["buckets"], salts)
+
+
+def load_ranking(path: str | Path) -> RankingModel:
+    """The model of a checkpoint file that `Ranking` wrote. Only plain values and tensors are accepted."""
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+        saved = content["atd"]
+        vocabularies = [Vocabulary.from_state(state) for state in saved["vocabularies"]]
+        model = build_ranking(saved["model"], saved["attributes"], vocabularies)
+        weights = {k.removeprefix("model."): v for k, v in content["state_dict"].items() if k.startswith("model.")}
+        model.load_state_dict(weights)
+    except Exception as error:
+        reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+        raise AtdError(f"{path}: not a checkpoint of a ranking model ({reason}); give a file it wrote") from None
+    return model.eval()

@@ -23,6 +23,8 @@ from tasks.engine.sweep.pruning import pruning
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
+LOGGED = 20  # steps between two points of the training loss
+
 
 class History(Callback):
     """The learning curve, kept in the checkpoint so that a resumed run draws the whole of it."""
@@ -125,7 +127,7 @@ def build_trainer(cfg: DictConfig, out: Path, name: str, callbacks: list[Callbac
         enable_model_summary=False,
         use_distributed_sampler=False,  # our loaders divide themselves
         num_sanity_val_steps=0,  # would move the loader and the metric before a resumed epoch
-        log_every_n_steps=20,
+        log_every_n_steps=LOGGED,
         inference_mode=t.strategy != "fsdp",  # shards cannot be gathered into inference tensors
     )
 

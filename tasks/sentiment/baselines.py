@@ -3,41 +3,45 @@
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
 
 from atd.errors import AtdError
+from atd.lm import LogBilinearLM
+from datamodules.treebank import lines
+from tasks.engine.rows import Outcome
+from tasks.learning.comparison import lbl_of
 from tasks.sentiment.scores import accuracies, log_prior
-from tasks.sentiment.study import Outcome, Study, averages, classified, fit_language_model, lines
+from tasks.sentiment.study import HELD_OUT, Study, averages, classified, fit_language_model, judged
 
 
 def word_average(study: Study, seed: int) -> Outcome:
     """The initialisation of the paper's sentence vectors, by itself."""
-    return classified(study, {s: x.numpy() for s, x in averages(study, study.bank.vectors).items()})
+    return classified(study, {split: x.numpy() for split, x in averages(study, study.words.vectors_VK).items()})
 
 
 def binb(study: Study, seed: int) -> Outcome:
-    """Naive Bayes on the presence of words and bigrams; dev chooses smoothing and phrase weights."""
+    """Naive Bayes on the presence of words and bigrams; val chooses smoothing and phrase weights."""
     from sklearn.feature_extraction.text import CountVectorizer
     from sklearn.naive_bayes import MultinomialNB
 
+    texts, labels = study.texts, study.labels
     vectorizer = CountVectorizer(analyzer=_bigrams, binary=True)
-    train = vectorizer.fit_transform(lines(study, study.bank.phrases))
-    held = {s: vectorizer.transform(lines(study, study.bank.sentences[s])) for s in ("dev", "test")}
-    label, length = study.bank.phrases.label, study.bank.phrases.lengths.astype(float)
+    train = vectorizer.fit_transform(lines(texts["train"]))
+    held = {split: vectorizer.transform(lines(texts[split])) for split in HELD_OUT}
+    label, length = texts["train"].columns["label"], texts["train"].lengths.astype(float)
     best: tuple[float, dict, dict] | None = None
     for alpha in (0.1, 0.3, 1.0):
         for power in (0.0, 1.0, 2.0):
-            model = MultinomialNB(alpha=alpha, class_prior=np.exp(log_prior(study.labels["train"])))
+            model = MultinomialNB(alpha=alpha, class_prior=np.exp(log_prior(labels["train"])))
             model.fit(train, label, sample_weight=length**power / np.mean(length**power))
-            logp = {s: model.predict_log_proba(x) for s, x in held.items()}
-            value = sum(accuracies(logp["dev"], study.labels["dev"]))
+            logp = {split: model.predict_log_proba(x) for split, x in held.items()}
+            value = sum(accuracies(logp["val"], labels["val"]))
             if best is None or value > best[0]:
                 best = value, logp, {"alpha": alpha, "length_power": power}
     assert best is not None
-    return Outcome(best[1], facts=best[2])
+    return judged(study, best[1], chosen=best[2])
 
 
 def _bigrams(words: list[str]) -> list[str]:
@@ -51,25 +55,31 @@ def doc2vec(study: Study, seed: int) -> Outcome:
     except ImportError:
         raise AtdError("task.rows: doc2vec needs gensim; pip install gensim, or leave the row out") from None
     logging.getLogger("gensim").setLevel(logging.WARNING)
-    settings = study.cfg.task.doc2vec
-    texts = study.texts
-    documents = [TaggedDocument(line, [i]) for i, line in enumerate(lines(study, texts["train"]))]
+    settings, texts = study.task.doc2vec, study.texts
+    documents = [TaggedDocument(line, [i]) for i, line in enumerate(lines(texts["train"]))]
     model = Doc2Vec(
-        documents, vector_size=study.cfg.model.D, window=study.cfg.model.context, min_count=1, dm=0, dbow_words=0,
-        negative=5, sample=1e-3, epochs=settings.epochs, workers=1, seed=seed + 1,
-    )  # fmt: skip
+        documents,
+        vector_size=study.cfg.model.D,
+        window=study.data.context,
+        min_count=1,
+        dm=0,
+        dbow_words=0,
+        negative=5,
+        sample=1e-3,
+        epochs=settings.epochs,
+        workers=1,
+        seed=seed + 1,
+    )
     x = {"train": model.dv.vectors}
-    for split in ("dev", "test"):
-        inferred = [model.infer_vector(line, epochs=settings.infer_epochs) for line in lines(study, texts[split])]
-        x[split] = np.stack(inferred)
+    for split in HELD_OUT:
+        x[split] = np.stack([model.infer_vector(line, epochs=settings.infer_epochs) for line in lines(texts[split])])
     return classified(study, x)
 
 
 def lbl(study: Study, seed: int) -> Outcome:
     """Averages of the word vectors that a log-bilinear model makes of the pretrained ones."""
-    cfg = study.cfg
-    config = {"name": "lbl", "K": cfg.model.K, "context": cfg.model.context, "vectors": None}
-    train = study.bank.sentences["train"]
-    module, curve = fit_language_model(study, config, f"lbl-{seed}", seed, train, study.bank.sentences["dev"], ["-"])
+    config = lbl_of(study.cfg)
+    module, curve = fit_language_model(study, study.cfg, config, study.sentences, f"lbl-{seed}", seed)
+    assert isinstance(module.model, LogBilinearLM)
     x = averages(study, module.model.R.detach())
-    return replace(classified(study, {s: v.numpy() for s, v in x.items()}), curve=curve)
+    return classified(study, {split: vectors.numpy() for split, vectors in x.items()}, curve=curve)

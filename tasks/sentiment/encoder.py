@@ -5,7 +5,7 @@ An encoder follows the parse (`tree`) or pools context products (`context`); bat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import cast
 
 import lightning
 import numpy as np
@@ -15,40 +15,23 @@ from torch.nn import functional
 from torch.optim.swa_utils import AveragedModel
 
 from atd.encoder import ContextEncoder, TreeEncoder
-from datamodules.parses import Parses
+from datamodules.treebank import Treebank
 from datamodules.trees import Forest, Padded, PhraseLoader, TreeLoader
 from tasks.engine.seeding import seed_step
 from tasks.sentiment.scores import accuracies
+from tasks.sentiment.settings import Context, Tree
 
-
-@dataclass(frozen=True)
-class EncoderSettings:
-    """conf/task/sentiment.yaml, `tree` and `context`."""
-
-    kind: str
-    D: int
-    F: int  # factors of the tensor, or feature maps per width
-    context: int  # widest convolution; the tree needs none
-    dropout: float
-    word_dropout: float
-    lr: float
-    word_lr: float  # relative to lr
-    decay: float
-    batch_size: int
-    epochs: int
-    sentence: float  # weight of a whole sentence; a phrase inside weighs 1
-    polarity: float  # weight of the positive/negative loss beside the five-way one
-    average: float  # decay of the running mean of the weights that is evaluated
+AT_ONCE = 128  # sentences of a batch when nothing is learned
 
 
 class Classifier(nn.Module):
     """Two softmaxes on x: five labels, and positive against negative."""
 
-    def __init__(self, vectors_VK: torch.Tensor, settings: EncoderSettings):
+    def __init__(self, vectors_VK: torch.Tensor, settings: Tree | Context):
         super().__init__()
         s = settings
-        self.encoder: nn.Module
-        if s.kind == "tree":
+        self.encoder: TreeEncoder | ContextEncoder
+        if isinstance(s, Tree):
             self.encoder = TreeEncoder(vectors_VK, s.D, s.F, s.dropout, s.word_dropout)
         else:
             self.encoder = ContextEncoder(vectors_VK, s.D, s.context, s.F, s.dropout, s.word_dropout)
@@ -90,18 +73,22 @@ def running_mean(decay: float):
 
 
 class Sentiment(lightning.LightningModule):
-    """Every labelled phrase of the training sentences is an example; dev sentences choose the epoch."""
+    """Every labelled phrase of the training sentences is an example; those of val choose the epoch."""
 
-    def __init__(self, bank: Parses, settings: EncoderSettings, steps: int, seed: int):
+    def __init__(self, vectors_VK: torch.Tensor, settings: Tree | Context, steps: int, seed: int):
         super().__init__()
         self.settings, self.steps, self.seed = settings, steps, seed
         torch.manual_seed(seed)
-        self.net = Classifier(bank.vectors, settings)
+        self.net = Classifier(vectors_VK, settings)
         self.mean = AveragedModel(self.net, multi_avg_fn=running_mean(settings.average))
         self.seen: list[tuple[torch.Tensor, torch.Tensor]] = []
 
     def on_train_batch_start(self, batch, batch_idx: int) -> None:
         seed_step(self.seed * 1_000_003 + self.global_step, self.device)
+
+    @property
+    def averaged(self) -> Classifier:
+        return cast("Classifier", self.mean.module)
 
     def training_step(self, batch: Forest | Padded, batch_idx: int) -> torch.Tensor:
         fine, polar = self.net(batch)
@@ -118,7 +105,7 @@ class Sentiment(lightning.LightningModule):
         self.mean.update_parameters(self.net)
 
     def validation_step(self, batch: Forest | Padded, batch_idx: int) -> None:
-        self.seen.append((self.mean.module.sentences(batch)[0], batch.label[batch.root]))
+        self.seen.append((self.averaged.sentences(batch)[0], batch.label[batch.root]))
 
     def on_validation_epoch_end(self) -> None:
         logp, label = (torch.cat(part).cpu().numpy() for part in zip(*self.seen, strict=True))
@@ -149,7 +136,7 @@ class Sentiment(lightning.LightningModule):
     def predict(self, loader) -> tuple[np.ndarray, np.ndarray]:
         """Log-probabilities (n×5) and x (n×D) of all sentences of a loader, in its order."""
         self.mean.eval()
-        parts = [self.mean.module.sentences(batch) for batch in loader]
+        parts = [self.averaged.sentences(batch) for batch in loader]
         logp, x = (torch.cat(part).numpy() for part in zip(*parts, strict=True))
         return logp, x
 
@@ -157,22 +144,26 @@ class Sentiment(lightning.LightningModule):
 class SentimentData(lightning.LightningDataModule):
     """Trees for the tree encoder, padded phrases for the context encoder."""
 
-    def __init__(self, bank: Parses, settings: EncoderSettings, seed: int):
+    def __init__(self, treebank: Treebank, settings: Tree | Context, seed: int):
         super().__init__()
-        self.bank, self.settings, self.seed = bank, settings, seed
+        self.treebank = treebank
+        self.settings = settings
+        self.seed = seed
 
-    def train_dataloader(self) -> TreeLoader:
+    def setup(self, stage: str | None = None) -> None:
+        self.treebank.setup()
+
+    def train_dataloader(self) -> TreeLoader | PhraseLoader:
         size = self.settings.batch_size
-        if self.settings.kind == "tree":
-            return TreeLoader(self.bank.trees["train"], size, self.seed)
-        return PhraseLoader(self.bank.phrases, self.bank.whole, size, self.seed)
+        if isinstance(self.settings, Tree):
+            return TreeLoader(self.treebank.trees("train"), size, self.seed)
+        return PhraseLoader(self.treebank.phrases(), size, self.seed)
 
-    def val_dataloader(self) -> TreeLoader:
-        return self.sentences("dev")
+    def val_dataloader(self) -> TreeLoader | PhraseLoader:
+        return self.sentences("val")
 
-    def sentences(self, split: str) -> TreeLoader:
+    def sentences(self, split: str) -> TreeLoader | PhraseLoader:
         """The sentences of a split, in order."""
-        if self.settings.kind == "tree":
-            return TreeLoader(self.bank.trees[split], 128, shuffle=False)
-        texts = self.bank.sentences[split]
-        return PhraseLoader(texts, np.ones(len(texts), dtype=bool), 128, shuffle=False)
+        if isinstance(self.settings, Tree):
+            return TreeLoader(self.treebank.trees(split), AT_ONCE, shuffle=False)
+        return PhraseLoader(self.treebank.sentences(split), AT_ONCE, shuffle=False)

@@ -2,44 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 
+from datamodules.treebank import LABELS, lines
 from tasks.engine.canvas import COLOURS, MARKERS, axes
 from tasks.engine.result import Result
+from tasks.engine.rows import Outcome
 from tasks.figures.charts import bars, heatmap, learning_curves
-from tasks.sentiment.scores import LABELS, confusion
-from tasks.sentiment.study import Outcome, Study
+from tasks.sentiment.scores import confusion
+from tasks.sentiment.study import Study, arrays_of
 
 SHOWN = 10  # sentences whose neighbours are listed
 POINTS = 1000  # sentences on the map
+CURVES = {"val/perplexity": "Exact dev perplexity after each epoch.", "val/fine": "Dev accuracy after each epoch."}
 
 
-def write(result: Result, study: Study, runs: dict[str, list[Outcome]]) -> None:
-    bank, cfg = study.bank, study.cfg
+def write(result: Result, study: Study, outcomes: Mapping[str, Sequence[Outcome]], best: str) -> None:
+    """Pictures are of every row's first seed."""
+    first = {name: found[0] for name, found in outcomes.items()}
+    explain(result, study)
+    show_bars(result)
+    show_confusion(result, study, first[best], best)
+    show_curves(result, first)
+    with_vectors = [name for name, outcome in first.items() if arrays_of(outcome, "x")]
+    mapped = next((name for name in ("atd-tree", "atd", *with_vectors) if name in with_vectors), None)
+    if mapped is not None:
+        x = arrays_of(first[mapped], "x")["test"]
+        show_map(result, x, study.labels["test"], mapped)
+        show_neighbours(result, study, x, mapped)
+    chosen = {name: outcome.facts["chosen"] for name, outcome in first.items()}
+    table = [[name, ", ".join(f"{k} {v:.4g}" for k, v in facts.items())] for name, facts in chosen.items() if facts]
+    result.table("Chosen on dev", ["row", "setting of the first seed"], table)
+
+
+def explain(result: Result, study: Study) -> None:
     result.text(
         "What was done",
         [
-            f"{len(bank.phrases):,} distinct phrases of {len(bank.sentences['train']):,} training sentences; "
-            f"{len(bank.vocabulary):,} words, {100 * bank.coverage:.1f} % of the running words with a pretrained "
-            f"vector. fine: five labels; binary: positive or negative, neutral sentences left out. Mean of "
-            f"{cfg.task.seeds} seeds; everything was chosen on the dev sentences.",
+            f"{len(study.texts['train']):,} distinct phrases of {len(study.labels['train']):,} training sentences; "
+            f"{len(study.data.vocabulary):,} words, {100 * study.words.coverage:.1f} % of the running words with a "
+            "pretrained vector. fine: five labels; binary: positive or negative, neutral sentences left out. Mean of "
+            f"{study.task.seeds} seeds; everything was chosen on the dev sentences.",
             "word-average: logistic regression on the mean word vector. doc2vec: gensim, same classifier. binb: naive "
             "Bayes on words and bigrams. lbl: mean of the vectors a log-bilinear model learns. atd: the paper's "
             "protocol, a vector per phrase inferred from the frozen multiplicative model. atd-labels: the labels are "
-            "the attributes and Bayes' rule decides. atd-tree: x composed along the parse by the factored tensor, "
-            "supervised at every node. atd-best: the mean of several tree encoders, stacked with other rows.",
+            "the attributes and Bayes' rule decides. atd-context: x pooled from context products, supervised on every "
+            "phrase. atd-tree: x composed along the parse by the factored tensor, supervised at every node. "
+            "atd-refined: the x of atd-tree, corrected by the multiplicative model. atd-best: the mean of several tree "
+            "encoders, stacked with other rows.",
         ],
     )
-    best = next(row for row in ("atd-best", "atd", *runs) if row in runs)
-    show_bars(result)
-    show_confusion(result, study, runs[best][0], best)
-    curves(result, runs)
-    mapped = next((row for row in ("atd-tree", "atd", *runs) if row in runs and runs[row][0].x), None)
-    if mapped is not None:
-        show_map(result, study, runs[mapped][0], mapped)
-        show_neighbours(result, study, runs[mapped][0], mapped)
-    chosen = [[row, ", ".join(f"{k} {v:.4g}" for k, v in o[0].facts.items())] for row, o in runs.items() if o[0].facts]
-    result.table("Chosen on dev", ["row", "setting of the first seed"], chosen)
 
 
 def show_bars(result: Result) -> None:
@@ -51,52 +65,49 @@ def show_bars(result: Result) -> None:
 
 
 def show_confusion(result: Result, study: Study, outcome: Outcome, row: str) -> None:
-    matrix = confusion(outcome.logp["test"], study.labels["test"])
+    matrix = confusion(arrays_of(outcome, "logp")["test"], study.labels["test"])
     share = 100 * matrix / np.maximum(matrix.sum(1, keepdims=True), 1)
     caption = f"{row}, test sentences: of each true label (row) the per cent given each label (column)."
     result.figure("confusion", heatmap(share, LABELS, "%"), caption)
 
 
-def curves(result: Result, runs: dict[str, list[Outcome]]) -> None:
-    shown = {"val/perplexity": "Exact dev perplexity after each epoch.", "val/fine": "Dev accuracy after each epoch."}
-    for metric, caption in shown.items():
-        found = {r: o[0].curve for r, o in runs.items() if any(metric in e for e in o[0].curve)}
+def show_curves(result: Result, outcomes: Mapping[str, Outcome]) -> None:
+    curves = {name: outcome.facts["curve"] for name, outcome in outcomes.items()}
+    for metric, caption in CURVES.items():
+        found = {name: curve for name, curve in curves.items() if any(metric in epoch for epoch in curve)}
         if found:
             name = "learning_curves_" + metric.split("/")[-1]
             result.figure(name, learning_curves(found, metric), caption)
 
 
-def show_map(result: Result, study: Study, outcome: Outcome, row: str) -> None:
+def show_map(result: Result, x: np.ndarray, label: np.ndarray, row: str) -> None:
     from sklearn.manifold import TSNE
 
-    every = np.linspace(0, len(outcome.x["test"]) - 1, min(POINTS, len(outcome.x["test"]))).astype(int)
-    x, label = outcome.x["test"][every], study.labels["test"][every]  # the file is not in random order
+    every = np.linspace(0, len(x) - 1, min(POINTS, len(x))).astype(int)  # the file is not in random order
+    x, label = x[every], label[every]
     if len(x) < 10:
         return
     points = TSNE(perplexity=min(30, len(x) // 4), init="pca", random_state=0).fit_transform(x)
     figure, ax = axes(7.0, 6.0)
     for k, name in enumerate(LABELS):
-        ax.scatter(*points[label == k].T, s=9, color=COLOURS[k], marker=MARKERS[k], label=name, alpha=0.7)
+        chosen = points[label == k]
+        ax.scatter(chosen[:, 0], chosen[:, 1], s=9, color=COLOURS[k], marker=MARKERS[k], label=name, alpha=0.7)
     ax.legend()
     ax.set_xticks([])
     ax.set_yticks([])
     result.figure("sentence_map", figure, f"t-SNE of {len(x)} test sentences' vectors ({row}), by true label.")
 
 
-def show_neighbours(result: Result, study: Study, outcome: Outcome, row: str) -> None:
-    texts, x = study.bank.sentences["test"], outcome.x["test"]
-    words = study.bank.vocabulary.words
-
-    def sentence(i: int) -> str:
-        return " ".join(words[t] for t in texts.tokens[texts.offsets[i] : texts.offsets[i + 1]])
-
+def show_neighbours(result: Result, study: Study, x: np.ndarray, row: str) -> None:
+    texts = study.texts["test"]
+    words = lines(texts)
+    labels = [LABELS[k] for k in texts.columns["label"]]
     unit = x / np.maximum(np.linalg.norm(x, axis=1, keepdims=True), 1e-9)
-    asked = np.linspace(0, len(x) - 1, min(SHOWN, len(x))).astype(int)
     rows = []
-    for i in asked:
+    for i in np.linspace(0, len(x) - 1, min(SHOWN, len(x))).astype(int):
         cosine = unit @ unit[i]
         cosine[i] = -1
         j = int(cosine.argmax())
-        rows.append([sentence(i), LABELS[texts.label[i]], sentence(j), LABELS[texts.label[j]], float(cosine[j])])
+        rows.append([" ".join(words[i]), labels[i], " ".join(words[j]), labels[j], float(cosine[j])])
     header = ["sentence", "label", "nearest", "label", "cosine"]
     result.table("Nearest sentences", header, rows, f"By the cosine of their vectors ({row}), among test sentences.")

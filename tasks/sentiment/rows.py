@@ -1,65 +1,89 @@
-"""The rows of the sentiment table. Each takes the study and a seed and returns what it thinks of dev and test."""
+"""The rows of the sentiment table. Each takes the study and a seed and returns what it thinks of val and test.
+
+n texts, A attributes, D attribute dim.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 import torch
-from omegaconf import OmegaConf
+from torch import Tensor
 
-from atd.errors import AtdError
+from atd.encoded import EncodedCorpus
 from atd.inference.infer import infer
-from datamodules.trees import Texts
+from atd.lm import MultiplicativeLM, NextWordModel
+from datamodules.treebank import LABELS, numbered
+from tasks.engine.rows import Outcome, Row, Store
 from tasks.learning.inference import options
+from tasks.learning.training import fit
 from tasks.sentiment.baselines import binb, doc2vec, lbl, word_average
-from tasks.sentiment.scores import LABELS, accuracies, log_prior
-from tasks.sentiment.study import Outcome, Study, averages, classified, fit_language_model, lines, load
+from tasks.sentiment.encoder import Sentiment, SentimentData
+from tasks.sentiment.ensemble import ensemble
+from tasks.sentiment.scores import accuracies, log_prior
+from tasks.sentiment.settings import Context, Tree
+from tasks.sentiment.study import HELD_OUT, Study, arrays_of, averages, classified, fit_language_model, judged
+
+POWERS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0)
+
+
+def rows_of(study: Study, store: Store) -> list[Row]:
+    """The rows that `task.rows` names."""
+    task = study.task
+    runs: dict[str, Callable[[int], Outcome]] = {
+        "word-average": partial(word_average, study),
+        "binb": partial(binb, study),
+        "doc2vec": partial(doc2vec, study),
+        "lbl": partial(lbl, study),
+        "atd": partial(atd, study),
+        "atd-labels": partial(labels_as_attributes, study),
+        "atd-context": partial(encoded, study, "context", task.context),
+        "atd-tree": partial(encoded, study, "tree", task.tree),
+        "atd-refined": partial(refined, study, store),
+        "atd-best": partial(ensemble, study, store),
+    }
+    after = {"atd-refined": ("atd-tree",), "atd-best": ("atd-tree", *task.stack)}
+    return [Row(name, runs[name], study.seeds(name), after.get(name, ())) for name in task.rows]
 
 
 def atd(study: Study, seed: int) -> Outcome:
     """The paper's protocol: every phrase is an attribute that starts at its word average; then inference."""
-    return attribute_vectors(study, seed, averages(study, study.bank.vectors), study.texts, "atd")
+    return attribute_vectors(study, "atd", seed, averages(study, study.words.vectors_VK), study.texts)
 
 
-def refined(study: Study, seed: int) -> Outcome:
+def refined(study: Study, store: Store, seed: int) -> Outcome:
     """x of the tree encoder as start and prior: the language model corrects what the encoder read off."""
-    source = study.out / "rows" / f"atd-tree-{seed}.npz"
-    if not source.exists():
-        raise AtdError("task.rows: atd-refined starts from atd-tree; name both")
-    start = {split: torch.from_numpy(x) for split, x in load(source).x.items()}
-    return attribute_vectors(study, seed, start, study.bank.sentences, "refined")
+    read_off = arrays_of(store.load("atd-tree", seed), "x")
+    start = {split: torch.from_numpy(x) for split, x in read_off.items()}
+    return attribute_vectors(study, "refined", seed, start, study.sentences)
 
 
 def attribute_vectors(
-    study: Study, seed: int, start: dict[str, torch.Tensor], texts: dict[str, Texts], name: str
+    study: Study, name: str, seed: int, start: dict[str, Tensor], texts: dict[str, EncodedCorpus]
 ) -> Outcome:
     """Train the language model with x at `start`, then infer all texts alike with `start` as the prior.
 
     x is centred and scaled to about unit variance, so that the gate W_fd x + 1 can open and close.
     """
-    cfg = study.cfg
-    mean, scale = start["train"].mean(0), start["dev"].std(0).mean()  # phrases spread wider than sentences
-    start = {s: (x - mean) / scale for s, x in start.items()}
-    n = len(texts["train"])
-    dev = replace(texts["dev"], attributes=(n + np.arange(len(texts["dev"]))).astype(np.int32))
-    names = [" ".join(line) for split in ("train", "dev") for line in lines(study, texts[split])]
-    table = torch.cat([start["train"], start["dev"]])
-    config = {**cfg.model, "D": table.shape[1]}
-    module, curve = fit_language_model(
-        study, config, f"{name}-{seed}", seed, texts["train"], dev, names, table, cfg.task.learn_table
-    )
+    cfg, learn = study.cfg, study.task.learn_table
+    mean, scale = start["train"].mean(0), start["val"].std(0).mean()  # phrases spread wider than sentences
+    start = {split: (x - mean) / scale for split, x in start.items()}
+    table_AD = torch.cat([start["train"], start["val"]])
+    parts = numbered({"train": texts["train"], "val": texts["val"]})
+    config = {**cfg.model, "D": table_AD.shape[1]}
+    module, curve = fit_language_model(study, cfg, config, parts, f"{name}-{seed}", seed, table_AD, learn)
     model = module.model
+    assert isinstance(model, MultiplicativeLM)
     act = model.attributes.act
-    x, facts = {}, {}
-    for split in texts:
-        prior = act(model.L[:n].detach()) if split == "train" and cfg.task.learn_table else act(start[split])
-        found = infer(model, *texts[split].flat, prior=prior, **options(cfg.inference, seed))
+    x, converged = {}, {}
+    for split, part in texts.items():
+        prior = model.L[: len(part)].detach() if split == "train" and learn else start[split]
+        found = infer(model, *part.flat, prior=act(prior), **options(cfg.inference, seed))
         x[split] = found.x.numpy()
-        facts[f"converged_{split}"] = float(found.converged.double().mean())
-    return replace(classified(study, x, texts["train"], **facts), curve=curve)
+        converged[f"converged_{split}"] = float(found.converged.double().mean())
+    return classified(study, x, texts["train"], converged, curve)
 
 
 def labels_as_attributes(study: Study, seed: int) -> Outcome:
@@ -68,67 +92,47 @@ def labels_as_attributes(study: Study, seed: int) -> Outcome:
     The labels start apart (one-hot x) and shift the words also without a context (`additive`). One slow pass: each
     word comes in seven nested phrases on average, which further passes learn by heart.
     """
-    cfg, texts = study.cfg, study.texts
+    cfg = study.changed(optim={"lr": study.task.labels.lr}, trainer={"max_epochs": 1})
     config = {**cfg.model, "additive": True, "D": len(LABELS)}
-    train, dev = (replace(texts[s], attributes=texts[s].label.astype(np.int32)) for s in ("train", "dev"))
-    once = Study(OmegaConf.merge(cfg, {"optim": cfg.task.labels, "trainer": {"max_epochs": 1}}), study.out)
+    parts = {"train": study.treebank.phrases(), "val": study.treebank.sentences("val")}  # their attribute is the label
+    start_AD = torch.eye(len(LABELS))
     module, curve = fit_language_model(
-        once,
-        config,
-        f"labels-{seed}",
-        seed,
-        train,
-        dev,
-        list(LABELS),
-        torch.eye(len(LABELS)),
-        learn=True,
-        fall=True,
+        study, cfg, config, parts, f"labels-{seed}", seed, start_AD, learn=True, fall=True
     )
-    model, logp = module.model.eval(), {}
-    for split in ("dev", "test"):
-        tokens, _ = texts[split].flat
-        text = torch.from_numpy(texts[split].owner)
-        context = torch.from_numpy(texts[split].windows(cfg.model.context))
-        score = torch.zeros(len(texts[split]), 5)
-        with torch.no_grad():
-            for k in range(5):
-                nll = model.nll(context, tokens, torch.full_like(tokens, k), reduction="none")
-                score[:, k].index_add_(0, text, -nll)
-        logp[split] = score.numpy()
-    return Outcome(*temper(logp, study), curve=curve)
+    model = module.model.eval()
+    score = {split: log_likelihoods(model, study.texts[split], study.data.context) for split in HELD_OUT}
+    return tempered(study, score, curve)
 
 
-def temper(score: dict[str, np.ndarray], study: Study) -> tuple[dict[str, np.ndarray], dict, dict]:
-    """Words are not independent, and the model learned the labels only so far: dev chooses the likelihoods' power."""
-    prior, dev = log_prior(study.labels["train"]), study.labels["dev"]
-    powers = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0)
-    best = max(powers, key=lambda p: sum(accuracies(p * score["dev"] + prior, dev)))
-    logp = {s: best * v + prior for s, v in score.items()}
-    return {s: v - np.logaddexp.reduce(v, axis=1, keepdims=True) for s, v in logp.items()}, {}, {"power": best}
+@torch.no_grad()
+def log_likelihoods(model: NextWordModel, texts: EncodedCorpus, N: int) -> np.ndarray:
+    """log p(text | label), n×5."""
+    tokens, _ = texts.flat
+    owner = torch.from_numpy(texts.owner)
+    context = torch.from_numpy(texts.windows(N))
+    score = torch.zeros(len(texts), len(LABELS))
+    for k in range(len(LABELS)):
+        nll = model.nll(context, tokens, torch.full_like(tokens, k), reduction="none")
+        score[:, k].index_add_(0, owner, -nll)
+    return score.numpy()
 
 
-def encoded(study: Study, seed: int, kind: str) -> Outcome:
+def tempered(study: Study, score: dict[str, np.ndarray], curve: list[dict[str, float]]) -> Outcome:
+    """Words are not independent, and the model learned the labels only so far: val chooses the likelihoods' power."""
+    prior, val = log_prior(study.labels["train"]), study.labels["val"]
+    best = max(POWERS, key=lambda power: sum(accuracies(power * score["val"] + prior, val)))
+    joint = {split: best * values + prior for split, values in score.items()}
+    logp = {split: values - np.logaddexp.reduce(values, axis=1, keepdims=True) for split, values in joint.items()}
+    return judged(study, logp, chosen={"power": best}, curve=curve)
+
+
+def encoded(study: Study, name: str, settings: Tree | Context, seed: int) -> Outcome:
     """Amortised inference: x read off by a supervised encoder, its softmax the classifier."""
-    from tasks.learning.training import fit
-    from tasks.sentiment.encoder import EncoderSettings, Sentiment, SentimentData
-
-    settings = EncoderSettings(kind=kind, **study.cfg.task[kind])
-    data = SentimentData(study.bank, settings, seed)
-    module = Sentiment(study.bank, settings, settings.epochs * len(data.train_dataloader()), seed)
-    cfg = OmegaConf.merge(study.cfg, {"trainer": {"max_epochs": settings.epochs, "patience": settings.epochs}})
-    curve = fit(module, data, cfg, study.out, f"{kind}-{seed}", monitor="val/both", mode="max")
+    data = SentimentData(study.treebank, settings, seed)
+    steps = settings.epochs * len(data.train_dataloader())
+    module = Sentiment(study.words.vectors_VK, settings, steps, seed)
+    cfg = study.changed(trainer={"max_epochs": settings.epochs, "patience": settings.epochs})
+    curve = fit(module, data, cfg, study.out, f"{name}-{seed}", monitor="val/both", mode="max")
     found = {split: module.predict(data.sentences(split)) for split in study.labels}
-    return Outcome({s: found[s][0] for s in ("dev", "test")}, {s: f[1] for s, f in found.items()}, curve=curve)
-
-
-ROWS: dict[str, Callable[[Study, int], Outcome]] = {
-    "word-average": word_average,
-    "binb": binb,
-    "doc2vec": doc2vec,
-    "lbl": lbl,
-    "atd": atd,
-    "atd-labels": labels_as_attributes,
-    "atd-context": partial(encoded, kind="context"),
-    "atd-tree": partial(encoded, kind="tree"),
-    "atd-refined": refined,
-}
+    logp = {split: found[split][0] for split in HELD_OUT}
+    return judged(study, logp, {split: x for split, (_, x) in found.items()}, curve=curve)

@@ -6,12 +6,11 @@ n texts, D vector dim; labels 0 (very negative) to 4 (very positive), log-probab
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
-
-LABELS = ("very negative", "negative", "neutral", "positive", "very positive")
 
 
 def accuracies(logp: np.ndarray, label: np.ndarray) -> tuple[float, float]:
@@ -23,10 +22,10 @@ def accuracies(logp: np.ndarray, label: np.ndarray) -> tuple[float, float]:
     return float(100 * fine), float(100 * (positive == (label > 2))[polar].mean())
 
 
-def scores(predictions: dict[str, np.ndarray], labels: dict[str, np.ndarray]) -> dict[str, float]:
+def scores(predictions: Mapping[str, np.ndarray], labels: Mapping[str, np.ndarray]) -> dict[str, float]:
     """The four numbers of a row, named as in metrics.json."""
     fine, binary = accuracies(predictions["test"], labels["test"])
-    fine_dev, binary_dev = accuracies(predictions["dev"], labels["dev"])
+    fine_dev, binary_dev = accuracies(predictions["val"], labels["val"])
     return {"fine": fine, "binary": binary, "fine_dev": fine_dev, "binary_dev": binary_dev}
 
 
@@ -43,15 +42,15 @@ def log_prior(label: np.ndarray) -> np.ndarray:
 
 
 def classify(
-    vectors: dict[str, np.ndarray],
+    vectors: Mapping[str, np.ndarray],
     label: np.ndarray,
     length: np.ndarray,
     sentence_labels: np.ndarray,
-    dev_label: np.ndarray,
+    val_label: np.ndarray,
     units: tuple[bool, ...] = (False, True),
     powers: tuple[float, ...] = (1.0, 2.0),
 ) -> tuple[dict[str, np.ndarray], Setting]:
-    """Multinomial logistic regression on all training phrases (`vectors["train"]`); dev chooses the setting.
+    """Multinomial logistic regression on all training phrases (`vectors["train"]`); val chooses the setting.
 
     Half of the phrases are neutral, a fifth of the sentences: the log-odds between the label frequencies of the
     (weighted) phrases and those of the training sentences are added, or nearly everything is called neutral.
@@ -59,14 +58,16 @@ def classify(
     best: tuple[float, dict[str, np.ndarray], Setting] | None = None
     for unit, power in product(units, powers):
         predicted = _fit(vectors, label, length.astype(float) ** power, sentence_labels, unit)
-        value = sum(accuracies(predicted["dev"], dev_label))
+        value = sum(accuracies(predicted["val"], val_label))
         if best is None or value > best[0]:
             best = value, predicted, Setting(unit, power)
     assert best is not None
     return best[1], best[2]
 
 
-def _fit(vectors, label, weight, sentence_labels, unit: bool) -> dict[str, np.ndarray]:
+def _fit(
+    vectors: Mapping[str, np.ndarray], label: np.ndarray, weight: np.ndarray, sentence_labels: np.ndarray, unit: bool
+) -> dict[str, np.ndarray]:
     from sklearn.exceptions import ConvergenceWarning
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -80,7 +81,7 @@ def _fit(vectors, label, weight, sentence_labels, unit: bool) -> dict[str, np.nd
         pipe.fit(vectors["train"], label, logisticregression__sample_weight=weight)
     share = np.bincount(label, weights=weight, minlength=5) / weight.sum()
     shift = log_prior(sentence_labels) - np.log(share)
-    return {split: pipe.predict_log_proba(vectors[split]) + shift for split in ("dev", "test")}
+    return {split: pipe.predict_log_proba(vectors[split]) + shift for split in ("val", "test")}
 
 
 def confusion(logp: np.ndarray, label: np.ndarray) -> np.ndarray:

@@ -5,20 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from atd.settings import number, some_of, whole
+from atd.errors import AtdError
+from atd.settings import listed, number, one_of, some_of, whole
 from tasks.engine.check import LANGUAGE_MODELS, Fits
 
 FITS = Fits(data=("Treebank",), models=("atd",), optims=LANGUAGE_MODELS)
-ROWS = ("word-average", "binb", "doc2vec", "lbl", "atd", "atd-labels", "atd-context", "atd-tree", "atd-refined")
+STACKED = ("word-average", "binb", "doc2vec", "lbl", "atd", "atd-labels", "atd-context")
+ROWS = (*STACKED, "atd-tree", "atd-refined", "atd-best")
+ONCE = ("word-average", "binb")  # rows without chance
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """A supervised encoder: `tree` follows the parse, `context` pools context products."""
+    """A supervised encoder."""
 
     D: Annotated[int, whole(1)]
     F: Annotated[int, whole(0)]  # factors of the tensor, or feature maps per width
-    context: Annotated[int, whole(0)]  # widest convolution; the tree needs none
     dropout: Annotated[float, number(0, 0.99)]
     word_dropout: Annotated[float, number(0, 0.99)]
     lr: Annotated[float, number(0, open_low=True)]
@@ -29,6 +31,18 @@ class Encoder:
     sentence: Annotated[float, number(0)]  # weight of a whole sentence; a phrase inside weighs 1
     polarity: Annotated[float, number(0)]  # weight of the positive/negative loss beside the five-way one
     average: Annotated[float, number(0, 1)]  # decay of the running mean of the weights that is evaluated
+
+
+@dataclass(frozen=True)
+class Tree(Encoder):
+    """The encoder that follows the parse."""
+
+
+@dataclass(frozen=True)
+class Context(Encoder):
+    """The encoder that pools context products."""
+
+    context: Annotated[int, whole(1)]  # widest convolution
 
 
 @dataclass(frozen=True)
@@ -48,12 +62,17 @@ class Doc2Vec:
 class Settings:
     name: str
     rows: Annotated[list[str], some_of(*ROWS)]
-    stack: list[str]  # rows that dev may add to the ensemble of tree encoders (row atd-best)
+    stack: Annotated[list[str], listed(one_of(*STACKED))]  # those of `rows` that dev may add to atd-best
     seeds: Annotated[int, whole(1)]
     workers: Annotated[int, whole(1)]  # rows run side by side, one thread each
     learn_table: bool  # False: x stays at the word average while the weights learn
     members: Annotated[int, whole(1)]  # tree encoders per seed in the ensemble
-    tree: Encoder
-    context: Encoder
+    tree: Tree
+    context: Context
     labels: Labels
     doc2vec: Doc2Vec
+
+    def __post_init__(self) -> None:
+        for row in ("atd-refined", "atd-best"):
+            if row in self.rows and "atd-tree" not in self.rows:
+                raise AtdError(f"task.rows: {row} starts from atd-tree; name both")

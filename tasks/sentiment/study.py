@@ -1,150 +1,170 @@
-"""What the rows of the sentiment table share: the data, an outcome and its file, the classifier, the language model."""
+"""What the rows of the sentiment table share: the data, the classifier on top of vectors, the language model.
+
+n texts, V vocabulary, K word dim, D attribute dim.
+"""
 
 from __future__ import annotations
 
-import json
-import os
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from itertools import pairwise
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import torch
-from hydra.utils import instantiate
+from omegaconf import OmegaConf
+from torch import Tensor
 
 from atd.attributes import average_words
-from datamodules.parses import Parses, cut, load_parses
-from datamodules.trees import Texts
-from tasks.sentiment.scores import classify
+from atd.encoded import EncodedCorpus
+from atd.errors import AtdError
+from atd.lm import LogBilinearLM, MultiplicativeLM
+from datamodules.corpus import SPLITS, Windows
+from datamodules.treebank import Treebank
+from tasks.engine.rows import Outcome
+from tasks.engine.settings import typed
+from tasks.learning.corpora import open_corpus
+from tasks.learning.language_model import LanguageModel, optim_of
+from tasks.learning.models import build
+from tasks.learning.training import fit
+from tasks.sentiment.scores import classify, scores
+from tasks.sentiment.settings import ONCE, Settings
+from tasks.sentiment.words import Words, start_words
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
-    from tasks.learning.language_model import LanguageModel
-
-
-@dataclass
-class Outcome:
-    """`logp[split]` (n×5) for dev and test; `x[split]` the vectors behind them; settings and curves for the report."""
-
-    logp: dict[str, np.ndarray]
-    x: dict[str, np.ndarray] = field(default_factory=dict)
-    facts: dict[str, Any] = field(default_factory=dict)
-    curve: list[dict[str, float]] = field(default_factory=list)
-
-
-def save(path: Path, outcome: Outcome) -> None:
-    """Plain arrays and JSON, written whole or not at all."""
-    arrays = {f"{kind}_{s}": a for kind in ("logp", "x") for s, a in getattr(outcome, kind).items()}
-    temporary = path.with_suffix(".tmp.npz")
-    np.savez_compressed(temporary, facts=json.dumps([outcome.facts, outcome.curve]), **arrays)
-    os.replace(temporary, path)
-
-
-def load(path: Path) -> Outcome:
-    with np.load(path, allow_pickle=False) as file:
-        parts: dict[str, dict[str, np.ndarray]] = {"logp": {}, "x": {}}
-        for name in file.files:
-            kind, _, split = name.partition("_")
-            if kind in parts:
-                parts[kind][split] = file[name]
-        facts, curve = json.loads(str(file["facts"]))
-    return Outcome(parts["logp"], parts["x"], facts, curve)
-
-
-@cache
-def bank_of(data: Path, vectors: str | None, K: int, sentences: int | None) -> Parses:
-    bank = load_parses(data, vectors, K)
-    return bank if sentences is None else cut(bank, sentences, sentences // 4)
+HELD_OUT = ("val", "test")
+Curve = list[dict[str, float]]
 
 
 @dataclass
 class Study:
-    cfg: DictConfig
-    out: Path
+    """What every row is given. It goes to other processes without the texts, which they map from the cache."""
 
-    @cached_property
-    def bank(self) -> Parses:
-        """The corpus that conf/data names; the sample does without a file of vectors when there is none."""
-        corpus = instantiate(self.cfg.data)
-        corpus.inputs()  # finds the files, or downloads or generates them
-        vectors, K = self.cfg.model.vectors, self.cfg.model.K
-        if corpus.sample and vectors is not None and not Path(vectors).exists():
-            vectors = None
-        return bank_of(corpus.path, vectors, K, self.cfg.data.sentences)
+    cfg: DictConfig
+    task: Settings
+    out: Path
+    data: Treebank
+    words: Words
 
     @property
-    def texts(self) -> dict[str, Texts]:
-        """What every vector row embeds: all training phrases, and the sentences of dev and test."""
-        return {"train": self.bank.phrases, **{s: self.bank.sentences[s] for s in ("dev", "test")}}
+    def treebank(self) -> Treebank:
+        self.data.setup()  # in another process; else it is open already
+        return self.data
+
+    @property
+    def texts(self) -> dict[str, EncodedCorpus]:
+        """What every vector row embeds: all training phrases, and the sentences of val and test."""
+        return self.treebank.encoded
+
+    @property
+    def sentences(self) -> dict[str, EncodedCorpus]:
+        return {split: self.treebank.sentences(split) for split in SPLITS}
 
     @property
     def labels(self) -> dict[str, np.ndarray]:
-        return {s: t.label for s, t in self.bank.sentences.items()}
+        """Of the sentences."""
+        return {split: texts.columns["label"] for split, texts in self.sentences.items()}
+
+    def seeds(self, row: str) -> range:
+        """The seeds of a row. Tree encoders are trained `members` times for each seed of the others."""
+        first, task = self.cfg.seed, self.task
+        if row in ONCE:
+            return range(first, first + 1)
+        if row not in ("atd-tree", "atd-refined"):
+            return range(first, first + task.seeds)
+        step = task.members if row == "atd-refined" else 1
+        return range(first, first + task.seeds * task.members, step)
+
+    def changed(self, **groups: dict[str, Any]) -> DictConfig:
+        """The configuration with other values in some of its groups."""
+        return cast("DictConfig", OmegaConf.merge(self.cfg, groups))
 
 
-def classified(study: Study, x: dict[str, np.ndarray], train: Texts | None = None, **facts) -> Outcome:
+def open_study(cfg: DictConfig, out: Path) -> Study:
+    """Open the treebank and find the words' vectors."""
+    task = typed(Settings, cfg.task)
+    for key, value in {"attribute": "phrase", "roots": False}.items():
+        if cfg.data[key] != value:
+            raise AtdError(f"data.{key}={cfg.data[key]}: the rows of task=sentiment choose their texts; leave it out")
+    data = cast("Treebank", open_corpus(cfg))
+    words = start_words(cfg.model.vectors, cfg.model.K, data.vocabulary, data.sentences("train"))
+    return Study(cfg, task, out, data, words)
+
+
+def judged(
+    study: Study,
+    logp: Mapping[str, np.ndarray],
+    x: Mapping[str, np.ndarray] | None = None,
+    chosen: Mapping[str, Any] | None = None,
+    curve: Curve | None = None,
+) -> Outcome:
+    """The outcome of log-probabilities (n×5) and the vectors behind them, both by split.
+
+    `chosen` is what val chose; `curve` the learning curve.
+    """
+    arrays = {f"logp_{split}": values for split, values in logp.items()}
+    arrays |= {f"x_{split}": values for split, values in (x or {}).items()}
+    return Outcome(scores(logp, study.labels), arrays, {"chosen": dict(chosen or {}), "curve": curve or []})
+
+
+def arrays_of(outcome: Outcome, kind: str) -> dict[str, np.ndarray]:
+    """`logp` or `x` of an outcome, by split."""
+    found = outcome.arrays.items()
+    return {name.removeprefix(f"{kind}_"): values for name, values in found if name.startswith(f"{kind}_")}
+
+
+def classified(
+    study: Study,
+    x: Mapping[str, np.ndarray],
+    train: EncodedCorpus | None = None,
+    chosen: Mapping[str, Any] | None = None,
+    curve: Curve | None = None,
+) -> Outcome:
     """The paper's classifier on top of vectors, trained on all phrases unless told otherwise."""
-    train, labels = train or study.bank.phrases, study.labels
-    logp, setting = classify(x, train.label, train.lengths, labels["train"], labels["dev"])
-    kept = {s: x[s] for s in ("dev", "test")}
-    return Outcome(logp, kept, {**facts, "unit_norm": setting.unit, "length_power": setting.power})
+    train, labels = train or study.texts["train"], study.labels
+    logp, setting = classify(x, train.columns["label"], train.lengths, labels["train"], labels["val"])
+    all_chosen = {**(chosen or {}), "unit_norm": setting.unit, "length_power": setting.power}
+    return judged(study, logp, {split: x[split] for split in HELD_OUT}, all_chosen, curve)
 
 
-def averages(study: Study, vectors_VK: torch.Tensor) -> dict[str, torch.Tensor]:
+def averages(study: Study, vectors_VK: Tensor) -> dict[str, Tensor]:
+    """The mean word vector of every text."""
     return {split: average_words(vectors_VK, *texts.flat) for split, texts in study.texts.items()}
 
 
-def lines(study: Study, texts: Texts) -> list[list[str]]:
-    """The words of each text."""
-    words = study.bank.vocabulary.words
-    flat = [words[i] for i in texts.tokens]
-    return [flat[a:b] for a, b in pairwise(texts.offsets)]
-
-
 def fit_language_model(
-    study: Study, config: dict, name: str, seed: int, train: Texts, dev: Texts, attributes: list[str],
-    table: torch.Tensor | None = None, learn: bool = False, fall: bool = False,
-) -> tuple[LanguageModel, list[dict[str, float]]]:  # fmt: skip
-    """A model of conf/model on these texts from the pretrained vectors; `table` starts L, `learn` lets it move.
+    study: Study,
+    cfg: DictConfig,
+    config: dict[str, Any],
+    encoded: dict[str, EncodedCorpus],
+    name: str,
+    seed: int,
+    table_AD: Tensor | None = None,
+    learn: bool = False,
+    fall: bool = False,
+) -> tuple[LanguageModel, Curve]:
+    """A model of conf/model on texts and their attributes, from the pretrained vectors; `table_AD` starts L, `learn`
+    lets it move.
 
     `fall`: the step size falls linearly to 0 over the whole training.
     """
-    from tasks.learning.language_model import LanguageModel, Optim
-    from tasks.learning.models import build
-    from tasks.learning.training import fit
-
-    cfg, bank = study.cfg, study.bank
+    train = encoded["train"]
+    vocabulary, names = train.vocabulary, train.meta["attributes"]
     torch.manual_seed(seed)
-    model = build(config, [len(bank.vocabulary)], len(attributes))
-    model.start_at(bank.vectors)
-    model.start_bias(torch.from_numpy(bank.vocabulary.counts))
-    if table is not None:
-        model.attributes.start_at(table)
+    model = build(config, [len(vocabulary)], len(names))
+    assert isinstance(model, LogBilinearLM | MultiplicativeLM)
+    model.start_at(study.words.vectors_VK)
+    model.start_bias(torch.from_numpy(vocabulary.counts))
+    if table_AD is not None:
+        assert isinstance(model, MultiplicativeLM)
+        model.attributes.start_at(table_AD)
         model.L.requires_grad_(learn)
-    if config["name"] == "lbl":
-        train, dev = (replace(t, attributes=np.zeros(len(t), dtype=np.int32)) for t in (train, dev))
-    data = window_data(train, dev, config["context"], cfg.data.batch_size, seed)
+    data = Windows(encoded, study.data.context, study.data.batch_size, seed)
     steps = len(data.train_dataloader()) * cfg.trainer.max_epochs
-    optim = Optim(**cfg.optim, fall=steps if fall else None)
-    tokeniser = {"kind": "fast", "language": "en", "numbers": False}
-    module = LanguageModel(model, [bank.vocabulary], attributes, optim, config, seed, tokeniser)
-    curve = fit(module, data, cfg, study.out, name)
-    return module, curve
-
-
-def window_data(train: Texts, dev: Texts, context: int, batch_size: int, seed: int):
-    from lightning import LightningDataModule
-
-    from atd.windows import WindowLoader
-
-    class Windows(LightningDataModule):
-        def train_dataloader(self) -> WindowLoader:
-            return WindowLoader(train, context, batch_size, seed)
-
-        def val_dataloader(self) -> WindowLoader:
-            return WindowLoader(dev, context, batch_size, seed, shuffle=False)
-
-    return Windows()
+    tokeniser = asdict(study.data.tokeniser)
+    module = LanguageModel(
+        model, [vocabulary], names, optim_of(cfg), config, seed, tokeniser, fall=steps if fall else None
+    )
+    return module, fit(module, data, cfg, study.out, name)

@@ -37,24 +37,43 @@ def softmax(z):
     return e / e.sum()
 
 
-def multiplicative_probabilities(m, context, a):
-    """Eqs. 4–6, one example, loops and all."""
+def multiplicative_probabilities(m, context, a, g=0.0):
+    """Eqs. 4–6, one example, loops and all; with the gate W_fd x + g, and r̂ + M x where the model has M."""
     W_fk, W_fd, W_fv = (w.detach().numpy() for w in (m.W_fk, m.W_fd, m.W_fv.T))
     C, b, L = m.C.detach().numpy(), m.b.detach().numpy(), m.L.detach().numpy()
     E = W_fk.T @ W_fv
     x = np.maximum(L[a], 0)
     r = sum(C[i] @ E[:, w] for i, w in enumerate(context))
-    f = (W_fk @ r) * (W_fd @ x)
+    if m.M is not None:
+        r = r + m.M.detach().numpy() @ x
+    gate = np.array([W_fd[f] @ x + g for f in range(F)])
+    f = (W_fk @ r) * gate
     return softmax(np.array([W_fv[:, j] @ f + b[j] for j in range(W_fv.shape[1])]))
 
 
-def test_multiplicative_probabilities_equal_the_papers():
-    model = random_parameters(MultiplicativeLM(V, K, D, F, N, A))
-    context, _, attribute = batch()
+@pytest.mark.parametrize("additive", [False, True])
+@pytest.mark.parametrize("g", [0.0, 1.0, -0.7])
+def test_multiplicative_probabilities_equal_the_papers(additive, g):
+    model = random_parameters(MultiplicativeLM(V, K, D, F, N, A, gate_bias=g, additive=additive))
+    context, target, attribute = batch()
     ours = model.logits(context, attribute).softmax(1).detach().numpy()
-    for i in range(B):
-        paper = multiplicative_probabilities(model, context[i].tolist(), int(attribute[i]))
-        np.testing.assert_allclose(ours[i], paper, atol=1e-6)
+    papers = np.stack(
+        [multiplicative_probabilities(model, context[i].tolist(), int(attribute[i]), g) for i in range(B)]
+    )
+    np.testing.assert_allclose(ours, papers, atol=1e-12)
+    losses = -np.log(papers[np.arange(B), target])
+    np.testing.assert_allclose(model.nll(context, target, attribute).item(), losses.mean(), atol=1e-12)
+
+
+@pytest.mark.parametrize("g", [0.0, 1.0])
+def test_the_gate_s_bias_opens_every_factor(g):
+    """T_x = W_fvᵀ · diag(W_fd x + g) · W_fk; at x = 0 only g is left of the gate."""
+    tensor = random_parameters(FactoredTensor(V, K, D, F, gate_bias=g))
+    W_fk, W_fd, W_fv = (w.detach().numpy() for w in (tensor.W_fk, tensor.W_fd, tensor.W_fv))
+    x = torch.randn(D)
+    expected = W_fv @ np.diag(W_fd @ x.numpy() + g) @ W_fk
+    np.testing.assert_allclose(tensor.conditional(x).detach().numpy(), expected, atol=1e-12)
+    torch.testing.assert_close(tensor.conditional(torch.zeros(D)), g * tensor.unconditional())
 
 
 def test_log_bilinear_probabilities_equal_the_papers():

@@ -37,8 +37,7 @@ def test_enough_noise_words_are_all_words(samples):
 
 def test_groups_have_different_words(monkeypatch):
     monkeypatch.setattr(noise, "GROUP", 10)
-    ids, _, added = Noise(torch.arange(1, 301)).candidates(
-        40, 40, torch.Generator().manual_seed(0), torch.device("cpu")
-    )
-    assert ids.shape == (4, 40) and added == (0, 0)
-    assert len(ids.unique()) > 100  # far more than the 40 of one group
+    draw = Noise(torch.arange(1, 301)).draw(40, torch.Generator().manual_seed(0))
+    words = draw.candidates(40, torch.device("cpu"))
+    assert words.ids_GS.shape == words.log_weight_GS.shape == (4, 40) and words.filling == (0, 0)
+    assert len(words.ids_GS.unique()) > 100  # far more than the 40 of one group

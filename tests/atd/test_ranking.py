@@ -9,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from atd.bags import Bags, bag_sum, gather, take
+from atd.bags import Bags, bag_sum, take
 from atd.contrast import hardest, hinge, precision_at_1, rotations, softmax
 from atd.errors import AtdError
 from atd.optim import RowAdaGrad
+from atd.ragged import Ragged, offsets_of
 from atd.ranking import RankingModel
 from atd.spelling import Spelling, ngrams
 
@@ -25,15 +26,12 @@ def model(**options) -> RankingModel:
     return RankingModel(SIZES, K=4, D=3, F=6, **options)
 
 
-def sentences(rng, low, high, n):
-    lengths = rng.integers(1, 6, n)
-    return rng.integers(low, high, lengths.sum()), np.concatenate([[0], np.cumsum(lengths)])
-
-
-def pair_of_batches(n=5):
+def pair_of_batches(n: int = 5) -> Ragged:
+    """n sentences of language 0, words 0 … 6, and then n of language 1, words 7 … 15."""
     rng = np.random.default_rng(0)
-    (a, oa), (b, ob) = sentences(rng, 0, 7, n), sentences(rng, 7, 16, n)
-    return np.concatenate([a, b]), np.concatenate([oa, ob[1:] + oa[-1]])
+    english, german = rng.integers(1, 6, n), rng.integers(1, 6, n)
+    tokens = [rng.integers(0, 7, english.sum()), rng.integers(7, 16, german.sum())]
+    return Ragged(np.concatenate(tokens), offsets_of(np.concatenate([english, german])))
 
 
 @settings(max_examples=60, deadline=None)
@@ -41,25 +39,18 @@ def pair_of_batches(n=5):
 def test_bag_sums_and_their_gradients_are_those_of_torch(size, n, seed):
     rng = np.random.default_rng(seed)
     lengths = rng.integers(0, 5, n)
-    tokens, offsets = rng.integers(0, size, lengths.sum()), np.concatenate([[0], np.cumsum(lengths)])
+    texts = Ragged(rng.integers(0, size, lengths.sum()), offsets_of(lengths))
     table = torch.randn(size, 3, dtype=torch.float64, requires_grad=True)
-    bags = Bags.of(tokens, offsets, size)
+    bags = Bags.of(texts, size)
     ours = bag_sum(take(table, bags.rows), bags)
     weight = torch.randn_like(ours)
     (ours * weight).sum().backward()
     sparse, table.grad = table.grad, None
     assert sparse.is_sparse and sparse._nnz() == len(bags.rows)
-    ids, starts = torch.from_numpy(tokens), torch.from_numpy(offsets)
-    theirs = functional.embedding_bag(ids, table, starts, mode="sum", include_last_offset=True)
+    theirs = functional.embedding_bag(texts.flat[0], table, texts.flat[1], mode="sum", include_last_offset=True)
     (theirs * weight).sum().backward()
     torch.testing.assert_close(ours, theirs)
     torch.testing.assert_close(sparse.to_dense(), table.grad)
-
-
-def test_gather_takes_bags_in_the_order_asked():
-    tokens, offsets = np.array([1, 2, 3, 4, 5, 6]), np.array([0, 2, 2, 5, 6])
-    got, bounds = gather(tokens, offsets, np.array([3, 0, 1, 2]))
-    assert got.tolist() == [6, 1, 2, 3, 4, 5] and bounds.tolist() == [0, 1, 3, 3, 6]
 
 
 @pytest.mark.parametrize("sharing", ["shared", "separate"])
@@ -69,31 +60,31 @@ def test_a_sentence_is_the_unit_sum_of_its_conditioned_words(sharing, spelled):
     m = model(sharing=sharing, spelling=Spelling(WORDS, (2, 3), 50) if spelled else None)
     if spelled:
         torch.nn.init.normal_(m.W_fg)
-    tokens, offsets = pair_of_batches()
-    v = torch.cat(m(Bags.of(tokens, offsets, 21), (0, 1), 5))
+    texts = pair_of_batches()
+    v = torch.cat(m(Bags.of(texts, 21), (0, 1), 5))
     for s in range(10):
         language = int(s >= 5)
         T = m.embeddings(language)
-        words = tokens[offsets[s] : offsets[s + 1]] - m.bounds[language]
+        words = texts[s] - m.bounds[language]
         explicit = sum(T[w] for w in words)
         torch.testing.assert_close(v[s], explicit / explicit.norm(), atol=1e-5, rtol=1e-5)
     x = m.vectors()[1]
     k = 0 if sharing == "shared" else 1
     own = m.W_fv[7:16] + (torch.stack([m.W_fg[i].sum(0) for i in gram_ids(m.spelling, 7, 16)]) if spelled else 0)
     torch.testing.assert_close(m.embeddings(1), own @ torch.diag(m.W_fd[k] @ x) @ m.W_fk[k])
-    many = m.sentences(tokens[offsets[5] :] - 7, offsets[5:] - offsets[5], 1)
-    torch.testing.assert_close(many, v[5:])
+    german = texts.take(np.arange(5, 10))
+    torch.testing.assert_close(m.sentences(Ragged(german.tokens - 7, german.offsets), 1), v[5:])
 
 
 def gram_ids(spelling, low, high):
-    return [torch.from_numpy(spelling.ids[spelling.offsets[w] : spelling.offsets[w + 1]]) for w in range(low, high)]
+    return [torch.from_numpy(spelling.ngrams[w]) for w in range(low, high)]
 
 
 def test_weights_of_words_enter_the_sum():
     m = model()
     weight = torch.rand(9)
     T = m.embeddings(1) * weight[:, None]
-    got = m.sentences(np.array([3, 3, 8]), np.array([0, 3]), 1, weight)
+    got = m.sentences(Ragged(np.array([3, 3, 8]), np.array([0, 3])), 1, weight)
     torch.testing.assert_close(got[0], functional.normalize(2 * T[3] + T[8], dim=0))
 
 
@@ -102,13 +93,13 @@ def test_separate_languages_share_nothing(sharing):
     """A step on English and German moves French sentences exactly when parameters are shared."""
     salts = [name for name, size in SIZES.items() for _ in range(size)] if sharing == "separate" else None
     m = model(sharing=sharing, spelling=Spelling(WORDS, (4,), 1 << 16, salts))
-    french = np.arange(5), np.array([0, 2, 5])
-    before = m.sentences(*french, 2)
+    french = Ragged(np.arange(5), np.array([0, 2, 5]))
+    before = m.sentences(french, 2)
     optimiser = RowAdaGrad(m.parameters(), lr=0.5)
-    a, b = m(Bags.of(*pair_of_batches(), 21), (0, 1), 5)
+    a, b = m(Bags.of(pair_of_batches(), 21), (0, 1), 5)
     softmax(a, b).backward()
     optimiser.step()
-    moved = not torch.allclose(before, m.sentences(*french, 2), atol=1e-6)
+    moved = not torch.allclose(before, m.sentences(french, 2), atol=1e-6)
     assert moved == (sharing == "shared")
 
 
@@ -158,7 +149,7 @@ def test_training_finds_the_dictionary():
     for _ in range(300):
         english = rng.integers(0, 40, (64, 5))
         tokens = np.concatenate([english, 40 + dictionary[english]]).ravel()
-        a, b = m(Bags.of(tokens, np.arange(0, 645, 5), 80), (0, 1), 64)
+        a, b = m(Bags.of(Ragged(tokens, np.arange(0, 645, 5)), 80), (0, 1), 64)
         loss = hinge(a, b, rotations(b, 5))
         optimiser.zero_grad()
         loss.backward()
@@ -183,7 +174,7 @@ def test_fixed_words_keep_their_place():
     m = model()
     m.start_at(0, torch.randn(7, 4), torch.tensor([True] * 6 + [False]), fixed=True)
     before = m.W_fv.detach().clone()
-    a, b = m(Bags.of(*pair_of_batches(), 21), (0, 1), 5)
+    a, b = m(Bags.of(pair_of_batches(), 21), (0, 1), 5)
     optimiser = RowAdaGrad(m.parameters(), lr=0.1)
     softmax(a, b).backward()
     optimiser.step()
@@ -201,12 +192,12 @@ def test_spelling():
     assert ngrams("<unk>", (3,)) == [] and ngrams("a", (3, 4)) == ["<a>"]
     same = Spelling(["union", "union"], (4,), 1 << 16)
     apart = Spelling(["union", "union"], (4,), 1 << 16, ["en", "de"])
-    ids = [s.ids.reshape(2, -1) for s in (same, apart)]
+    ids = [s.ngrams.tokens.reshape(2, -1) for s in (same, apart)]
     assert (ids[0][0] == ids[0][1]).all() and (ids[1][0] != ids[1][1]).all()
 
 
 def test_wrong_settings_are_named():
-    with pytest.raises(AtdError, match=r"model.sharing=half: must be one of shared, separate"):
+    with pytest.raises(AtdError, match="sharing is one of shared, separate, not 'half'"):
         model(sharing="half")
     with pytest.raises(AtdError, match="no language 'it'; it knows en, de, fr"):
         model().language("it")

@@ -7,9 +7,10 @@ import torch
 from torch.nn import functional
 
 from atd import noise as noise_words
-from atd import softmax
-from atd.noise import Noise
-from atd.softmax import ROWS, exact_nll, sampled_nll
+from atd import softmax_kernel
+from atd.noise import Noise, NoiseDraw
+from atd.softmax import exact_nll, sampled_nll
+from atd.softmax_kernel import ROWS
 
 
 def layer(B, H, V):
@@ -18,10 +19,15 @@ def layer(B, H, V):
     return [t.double().requires_grad_() for t in (h, W, b)], torch.randint(V, (B,))
 
 
+def drawn(V: int, samples: int, seed: int = 0, place: tuple[int, int] | None = None) -> NoiseDraw:
+    """Noise words out of V, of which the later are the more frequent."""
+    return Noise(torch.arange(1, V + 1)).draw(samples, torch.Generator().manual_seed(seed), place)
+
+
 @pytest.mark.parametrize("reduction", ["mean", "sum", "none"])
 def test_chunked_loss_and_gradients_equal_the_naive(reduction, monkeypatch):
-    monkeypatch.setattr(softmax, "LOGITS", 50 * ROWS)
-    monkeypatch.setattr(softmax, "BLOCK", 16)  # of the losses alone
+    monkeypatch.setattr(softmax_kernel, "LOGITS", 50 * ROWS)
+    monkeypatch.setattr(softmax_kernel, "BLOCK", 16)  # of the losses alone
     (h, W, b), target = layer(2 * ROWS + 37, 8, 50)
     chunked = exact_nll(h, W, b, target, reduction)
     naive = functional.cross_entropy(functional.linear(h, W, b), target, reduction=reduction)
@@ -41,13 +47,11 @@ def test_no_rows_have_no_gradient():
 def test_sampled_loss_tends_to_the_exact_one():
     (h, W, b), target = layer(64, 8, 200)
     h, W, b = 0.3 * h.detach(), W.detach(), b.detach()
-    noise = Noise(torch.arange(1, 201))
     exact = exact_nll(h, W, b, target)
-    generator = torch.Generator().manual_seed(1)
-    error = {
-        samples: torch.stack([sampled_nll(h, W, b, target, noise, samples, generator) - exact for _ in range(20)]).abs()
-        for samples in (10, 150, 200)
-    }
+    error = {}
+    for samples in (10, 150, 200):
+        losses = [sampled_nll(h, W, b, target, drawn(200, samples, seed)) for seed in range(20)]
+        error[samples] = (torch.stack(losses) - exact).abs()
     assert error[200].max() < 1e-6 and error[150].mean() < 0.1
     assert error[10].mean() > 0.2  # the tolerances above do tell good from bad
 
@@ -55,7 +59,8 @@ def test_sampled_loss_tends_to_the_exact_one():
 def test_the_target_among_the_noise_is_not_counted_twice():
     (h, W, b), _ = layer(4, 3, 2)
     target = torch.zeros(4, dtype=torch.long)
-    loss = sampled_nll(h, W, b, target, Noise([1_000_000, 1], power=3.0), 1, torch.Generator().manual_seed(0))
+    draw = Noise([1_000_000, 1], power=3.0).draw(1, torch.Generator().manual_seed(0))
+    loss = sampled_nll(h, W, b, target, draw)
     assert loss.item() == pytest.approx(0.0, abs=1e-9)  # the noise word is the target: nothing competes
 
 
@@ -64,17 +69,16 @@ def test_sampled_loss_and_gradients_equal_the_formula(reduction, monkeypatch):
     """In two groups of the batch, each with noise words of its own, of which the second lacks a row."""
     monkeypatch.setattr(noise_words, "GROUP", 20)
     (h, W, b), target = layer(41, 8, 30)
-    noise, samples = Noise(torch.arange(1, 31)), 12
-    *drawn, added = noise.candidates(samples, 41, torch.Generator().manual_seed(2), b.device)
-    assert added == (0, 1)
+    noise = drawn(30, 12, seed=2).candidates(41, b.device)
+    assert noise.filling == (0, 1)
     goal, plain = functional.linear(h, W, b).gather(1, target[:, None]), []
-    for ids, correction, at in zip(*drawn, (slice(21), slice(21, 41)), strict=True):
+    for ids, log_weight, at in zip(noise.ids_GS, noise.log_weight_GS, (slice(21), slice(21, 41)), strict=True):
         assert 0 < torch.isin(target[at], ids).sum() < len(target[at])
-        logits = functional.linear(h[at], W[ids], b[ids]) + correction
+        logits = functional.linear(h[at], W[ids], b[ids]) + log_weight
         logits = logits.masked_fill(ids == target[at, None], -torch.inf)
         plain.append(torch.cat([goal[at], logits], 1).logsumexp(1) - goal[at, 0])
     expected = torch.cat(plain).mean() if reduction == "mean" else torch.cat(plain)
-    ours = sampled_nll(h, W, b, target, noise, samples, torch.Generator().manual_seed(2), reduction)
+    ours = sampled_nll(h, W, b, target, drawn(30, 12, seed=2), reduction)
     torch.testing.assert_close(ours, expected, rtol=1e-6, atol=1e-6)  # the correction is in single precision
     weight = torch.rand_like(ours)
     for a, c in zip(*(torch.autograd.grad((loss * weight).sum(), (h, W, b)) for loss in (ours, expected)), strict=True):
@@ -85,15 +89,10 @@ def test_processes_draw_the_words_of_their_rows(monkeypatch):
     """Parts of a batch, wherever it is cut, have the losses that they have within it."""
     monkeypatch.setattr(noise_words, "GROUP", 10)
     (h, W, b), target = layer(43, 8, 300)
-    noise, parts = Noise(torch.arange(1, 301)), []
-
-    def losses(at: slice) -> torch.Tensor:
-        return sampled_nll(h[at], W, b, target[at], noise, 40, torch.Generator().manual_seed(0), "none")
-
-    whole = losses(slice(None))
-    for at in (slice(15), slice(15, 31), slice(31, 43)):
-        noise.place = (at.start or 0, 43)
-        parts.append(losses(at))
+    whole = sampled_nll(h, W, b, target, drawn(300, 40), "none")
+    parts = []
+    for at in (slice(0, 15), slice(15, 31), slice(31, 43)):
+        parts.append(sampled_nll(h[at], W, b, target[at], drawn(300, 40, place=(at.start, 43)), "none"))
     torch.testing.assert_close(torch.cat(parts), whole)
 
 
@@ -101,12 +100,9 @@ def test_processes_draw_the_words_of_their_rows(monkeypatch):
 def test_bf16_products_are_near_the_exact_ones(samples):
     (h, W, b), target = layer(300, 16, 200)
     h, W, b = (t.detach().float().requires_grad_() for t in (0.5 * h, W, 8 * b))  # biases that bf16 alone would spoil
-    noise = Noise(torch.arange(1, 201))
 
     def loss() -> torch.Tensor:
-        if not samples:
-            return exact_nll(h, W, b, target)
-        return sampled_nll(h, W, b, target, noise, samples, torch.Generator().manual_seed(0))
+        return sampled_nll(h, W, b, target, drawn(200, samples)) if samples else exact_nll(h, W, b, target)
 
     exact = loss()
     with torch.autocast("cpu", torch.bfloat16):
@@ -119,7 +115,7 @@ def test_bf16_products_are_near_the_exact_ones(samples):
 
 @pytest.mark.parametrize("reduction", ["mean", "none"])
 def test_a_word_far_likelier_than_the_target_does_not_overflow(reduction, monkeypatch):
-    monkeypatch.setattr(softmax, "BLOCK", 128)
+    monkeypatch.setattr(softmax_kernel, "BLOCK", 128)
     (h, W, b), target = layer(200, 8, 300)
     h, W, b = (t.detach().float() for t in (h, W, b))
     W[200] = 300 * h[7]  # a word whose logit beats all others by thousands

@@ -112,7 +112,7 @@ def test_equal_seeds_give_equal_weights_whatever_the_threads():
 def test_it_predicts_the_labels_it_was_given():
     X, y = texts(300, 60, 5)
     names = np.array(["eve", "bob", "ann", "dan", "cyd"])[y]
-    model = SoftmaxClassifier(20, 32, lr=1.0, damping=0.1, progress="fit").fit(X, names)
+    model = SoftmaxClassifier(20, 32, lr=1.0, damping=0.1).fit(X, names)
     assert list(model.classes_) == sorted(set(names))
     p, log_p = model.predict_proba(X), model.predict_log_proba(X)
     np.testing.assert_allclose(p.sum(1), 1, rtol=1e-5)

@@ -6,13 +6,18 @@ import numpy as np
 import pytest
 
 from atd.errors import AtdError
+from atd.settings import check_call
 from datamodules.blogs import Blogs, folds
 from datamodules.readers.blogs import read_blogs
 
 
-def opened(tmp_path, **settings) -> Blogs:
-    common = {"name": "blogs", "path": tmp_path, "cache": tmp_path / "cache", "context": 3, "batch_size": 64, "seed": 0}
-    data = Blogs(**{**common, "prolific": 20, "min_count": 2, **settings})
+def settings(folder, **changes) -> dict:
+    common = {"name": "blogs", "path": folder, "cache": folder / "cache", "context": 3, "batch_size": 64, "seed": 0}
+    return {**common, "prolific": 20, "min_count": 2, **changes}
+
+
+def opened(tmp_path, **changes) -> Blogs:
+    data = Blogs(**settings(tmp_path, **changes))
     data.prepare_data()
     data.setup()
     return data
@@ -39,8 +44,8 @@ def test_composed_attributes_are_three_per_post(tmp_path):
     tuples = opened(tmp_path, sample=True)
     assert tuples.vocabulary == data.vocabulary  # the same posts are held out: perplexities can be compared
     assert (tuples.encoded["test"].tokens == data.encoded["test"].tokens).all()
-    context, target, attribute = next(iter(data.train_dataloader()))
-    assert attribute.shape == (len(target), 3) and context.shape == (len(target), 3)
+    batch = next(iter(data.train_dataloader()))
+    assert batch.attribute.shape == (len(batch), 3) and batch.context.shape == (len(batch), 3)
 
 
 def test_folds_cover_every_post_once_and_spread_authors():
@@ -102,3 +107,15 @@ def test_tuples_left_out_are_nowhere_in_training(tmp_path, compose):
 def test_leaving_out_too_many_is_one_line(tmp_path):
     with pytest.raises(AtdError, match=r"data.leave_out=900: only \d+ of \d+ tuples"):
         opened(tmp_path, sample=True, leave_out=900)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"prolific": 0}, {"holdout": 0}, {"holdout": 0.5}, {"holdout_posts": 0}, {"posts": 0}, {"leave_out": -1}],
+    ids=str,
+)
+def test_impossible_values_are_one_line(tmp_path, wrong):
+    (key,) = wrong
+    with pytest.raises(AtdError, match=rf"^data.{key}={wrong[key]}: must be a .*number"):
+        check_call(Blogs, settings(tmp_path, **wrong), "data")
+    check_call(Blogs, settings(tmp_path), "data")

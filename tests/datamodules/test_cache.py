@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
 from atd.vocabulary import Vocabulary
-from atd.encoded import EncodedCorpus
 from datamodules.cache import fingerprint, open_or_build
 
 ROOT = Path(__file__).parents[2]
@@ -31,7 +31,7 @@ def make(attributes: str = "document", n: int = 5000, documents: int = 50) -> En
         tokens=rng.integers(0, 9, n).astype(np.int32),
         offsets=np.concatenate([[0], np.sort(rng.integers(0, n, documents - 1)), [n]]).astype(np.int64),
         attributes=rng.integers(0, 9, shape).astype(np.int32),
-        columns={"title": [f"t{i}" for i in range(documents)], "even": np.arange(documents) % 2 == 0},
+        columns={"title": pa.array([f"t{i}" for i in range(documents)]), "even": np.arange(documents) % 2 == 0},
         meta={"vocabulary": Vocabulary.from_counts({"a": 3, "é": 1}).state(), "attributes": ["x", "y"]},
         per_token=attributes == "token",
     )
@@ -63,20 +63,6 @@ def test_an_empty_corpus_comes_back(tmp_path):
     empty = EncodedCorpus(np.zeros(0, np.int32), np.zeros(1, np.int64), np.zeros(0, np.int32))
     opened = open_or_build({}, lambda: empty, tmp_path)
     assert len(opened) == 0 and len(opened.tokens) == 0
-
-
-def test_select_by_mask_range_and_list():
-    c = make("token")
-    for documents in (np.array([7, 3, 3, 40]), np.arange(10, 20), np.arange(50) % 7 == 0, np.zeros(50, bool)):
-        part = c.select(documents)
-        index = np.flatnonzero(documents) if documents.dtype == bool else documents
-        assert len(part) == len(index)
-        for i, d in enumerate(index):
-            assert np.array_equal(part[i], c[d]) and part.columns["title"][i] == f"t{d}"
-            assert np.array_equal(
-                part.attributes[part.offsets[i] : part.offsets[i + 1]], c.attributes[c.offsets[d] : c.offsets[d + 1]]
-            )
-    assert c.select(np.arange(10, 20)).tokens.base is not None  # neighbours are a view
 
 
 def test_other_settings_or_files_make_another_cache(tmp_path):
@@ -180,7 +166,7 @@ def test_of_two_processes_one_builds(tmp_path):
 def test_columns_may_be_arrow_arrays(tmp_path):
     made = make()
     made.columns = {"kind": pa.array(["a", "b"] * 25).dictionary_encode(), "gone": pa.array([None, 1] * 25)}
-    opened = open_or_build({}, lambda: made, tmp_path).select(np.arange(2, 4))
+    opened = open_or_build({}, lambda: made, tmp_path).take(np.arange(2, 4))
     assert opened.columns["kind"].to_pylist() == ["a", "b"] and opened.columns["gone"].to_pylist() == [None, 1]
 
 

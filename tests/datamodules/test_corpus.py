@@ -10,8 +10,8 @@ import pyarrow as pa
 import pytest
 import torch
 
-from atd.errors import AtdError
 from atd.encoded import EncodedCorpus
+from atd.errors import AtdError
 from datamodules.corpus import Corpus
 from datamodules.encode import encode
 
@@ -58,9 +58,8 @@ class Recorder(lightning.LightningModule):
         self.seen: list[tuple[int, list[int]]] = []
 
     def training_step(self, batch):
-        _, target, _ = batch
-        self.seen.append((self.current_epoch, target.tolist()))
-        return (self.weight * target.float().mean() / 100 - 1).square().mean()
+        self.seen.append((self.current_epoch, batch.target.tolist()))
+        return (self.weight * batch.target.float().mean() / 100 - 1).square().mean()
 
     def validation_step(self, batch):
         pass

@@ -30,7 +30,9 @@ class Handler(BaseHTTPRequestHandler):
         server.log.append((self.headers.get("Range"), self.headers.get("If-Range")))
         if server.statuses and (status := server.statuses.pop(0)) != 200:
             return self.send_error(status)
-        body, start, total = server.content, 0, len(server.content)
+        body = server.content
+        start = 0
+        total = len(body)
         wanted = self.headers.get("Range")
         if wanted and server.ranges and self.headers.get("If-Range", server.etag) == server.etag:
             start = int(wanted.removeprefix("bytes=").removesuffix("-"))
@@ -69,8 +71,14 @@ def server(monkeypatch):
 
 
 def reset(server):
-    server.content, server.etag, server.ranges, server.length, server.shift = CONTENT, '"v1"', True, True, 0
-    server.drops, server.statuses, server.log = [], [], []
+    server.content = CONTENT
+    server.etag = '"v1"'
+    server.ranges = True
+    server.length = True
+    server.shift = 0
+    server.drops = []
+    server.statuses = []
+    server.log = []
 
 
 def left(folder):
@@ -102,7 +110,10 @@ def test_a_plain_download_is_kept_and_not_asked_for_again(tmp_path, server):
 )
 def test_any_mixture_of_passing_trouble_ends_well(tmp_path_factory, server, drops, statuses, ranges, etag, known):
     reset(server)
-    server.drops, server.statuses, server.ranges, server.etag = list(drops), list(statuses), ranges, etag
+    server.drops = list(drops)
+    server.statuses = list(statuses)
+    server.ranges = ranges
+    server.etag = etag
     folder = tmp_path_factory.mktemp("data")
     path = fetch(Source(server.url, SHA256 if known else None), folder)
     assert path.read_bytes() == CONTENT

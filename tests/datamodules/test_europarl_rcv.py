@@ -10,11 +10,12 @@ import pyarrow as pa
 import pytest
 
 from atd.errors import AtdError
+from atd.ragged import Ragged
+from atd.settings import check_call
 from datamodules.corpus import sample_folder
 from datamodules.europarl_rcv import EuroparlRCV
 from datamodules.identify import identify
 from datamodules.multilingual import unseen
-from atd.ragged import Ragged
 from datamodules.pairs import PairLoader, Pairs
 
 
@@ -35,10 +36,6 @@ def words(data: EuroparlRCV, language: int, sentence: np.ndarray) -> str:
     return " ".join(data.vocabularies[language].decode(sentence))
 
 
-def sentence(side: Ragged, i: int) -> np.ndarray:
-    return side.tokens[side.offsets[i] : side.offsets[i + 1]]
-
-
 def test_pairs_stay_aligned_and_words_belong_to_their_language(cache):
     """The first training line, read back through both vocabularies, is the first line of both files."""
     data = corpus(cache)
@@ -48,7 +45,7 @@ def test_pairs_stay_aligned_and_words_belong_to_their_language(cache):
         assert len(pairs.source) == len(pairs.target) and pairs.languages == (0, data.languages.index(other))
         for side, language, lang in ((pairs.source, 0, "en"), (pairs.target, pairs.languages[1], other)):
             line = (root / f"train.en-{other}.{lang}").read_text().splitlines()[1]  # line 0 is held out
-            ours = words(data, language, sentence(side, 0)).split()
+            ours = words(data, language, side[0]).split()
             theirs = line.lower().replace("'", "' ").replace(".", " .").replace(",", " ,").replace("?", " ?").split()
             same = sum(a == b for a, b in zip(ours, theirs))
             assert len(ours) == len(theirs) and same >= len(ours) - 3  # numbers and rare words have other names
@@ -56,10 +53,10 @@ def test_pairs_stay_aligned_and_words_belong_to_their_language(cache):
 
 def test_held_out_sentences_are_not_in_training(cache):
     data = corpus(cache)
-    seen = {tuple(sentence(data.training()[0].source, i)) for i in range(len(data.training()[0]))}
+    seen = {tuple(data.training()[0].source[i]) for i in range(len(data.training()[0]))}
     for part in ("val", "heldout"):
         held = data.source("en-de", part)
-        own = [tuple(sentence(held, i)) for i in range(len(held))]
+        own = [tuple(held[i]) for i in range(len(held))]
         assert 50 < len(own) <= 100
         assert np.mean([s in seen for s in own]) < 0.1  # alike only after numbers became <#>
     table = pa.table({"source": ["a", "b", "c", "c"], "target": ["x", "y", "z", "w"]})
@@ -78,6 +75,28 @@ def test_wrong_settings_are_named(cache):
         corpus(cache, limit={"en-it": 5})
     with pytest.raises(AtdError, match="en-xx"):
         corpus(cache, pairs=["en-xx"])
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("batch_size", 0),
+        ("holdout", 0),
+        ("min_count", 0),
+        ("max_size", 3),
+        ("dropout", 1.0),
+        ("tokeniser", "slow"),
+        ("topic_sets", ["sib"]),
+        ("limit", {"en-de": 0}),
+        ("told_apart", 1),
+        ("draws", 5),
+    ],
+)
+def test_values_out_of_range_are_refused_before_any_work(cache, key, value):
+    given = {"name": "sample", "path": ".", "cache": str(cache), "pairs": ["en-de"], "batch_size": 64, "seed": 0}
+    check_call(EuroparlRCV, given, "data")
+    with pytest.raises(AtdError, match=f"data.{key}"):
+        check_call(EuroparlRCV, given | {key: value}, "data")
 
 
 def test_words_of_unpaired_lines_are_known_but_not_trained(cache):

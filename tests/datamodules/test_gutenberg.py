@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from atd.errors import AtdError
+from atd.settings import check_call
 from atd.vocabulary import NUM_ID
 from datamodules import download, gutenberg
 from datamodules.gutenberg import Gutenberg, blocks, held_out
@@ -19,9 +20,13 @@ def cache(tmp_path_factory) -> Path:
     return tmp_path_factory.mktemp("cache")
 
 
-def books(cache: Path, **options) -> Gutenberg:
+def settings(cache: Path, **options) -> dict:
     common = {"name": "books", "path": "unused", "context": 4, "batch_size": 256, "seed": 0, "cache": cache}
-    data = Gutenberg(**common | {"sample": True} | options)
+    return common | {"sample": True} | options
+
+
+def books(cache: Path, **options) -> Gutenberg:
+    data = Gutenberg(**settings(cache, **options))
     data.prepare_data()
     data.setup()
     return data
@@ -69,9 +74,9 @@ def test_part_of_speech_of_the_next_word(tagged_books, tagger_cache, tiny_recipe
     for word, tag in tags.items():
         of_word = part.attributes[part.tokens == data.vocabulary.id(word)]
         assert (of_word == data.attributes.index(tag)).mean() > 0.95
-    _, target_B, attribute_B = next(iter(data.train_dataloader()))
-    the = target_B == data.vocabulary.id("the")
-    assert (attribute_B[the] == data.attributes.index("DT")).float().mean() > 0.9
+    batch = next(iter(data.train_dataloader()))
+    the = batch.target == data.vocabulary.id("the")
+    assert (batch.attribute[the] == data.attributes.index("DT")).float().mean() > 0.9
     assert part.meta["tagger_accuracy"] > 0.9 and part.columns["book"].max() == 1
     monkeypatch.setattr(gutenberg, "load_tagger", None)  # other settings find the tags in the cache
     cut = books(tagger_cache, attribute="pos", min_count=2, sentences=True, **options)
@@ -123,7 +128,15 @@ def test_missing_books_are_downloaded(tmp_path, monkeypatch):
 def test_impossible_settings(cache, option):
     (key,) = option
     with pytest.raises(AtdError, match=f"data.{key}="):
-        books(cache, **option)
+        check_call(Gutenberg, settings(cache, **option), "data")
+
+
+@pytest.mark.parametrize(
+    ("recipe", "says"), [({"width": 0}, "data.tagger.width=0"), ({"epoch": 1}, "did you mean epochs")]
+)
+def test_impossible_taggers(cache, recipe, says):
+    with pytest.raises(AtdError, match=says):
+        Gutenberg(**settings(cache, tagger=recipe))
 
 
 def test_other_settings_are_other_caches(cache):

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atd.errors import AtdError
+from atd.settings import check_call
 from datamodules.table import TableCorpus, binned, random_split
 
 HEADER = ["text", "age", "gender"]
@@ -55,8 +56,8 @@ def test_composed_attributes(tmp_path):
     known = {text: [f"gender={g}", f"age={a or 'missing'}"] for text, a, g in ROWS}
     found = {text: names for _, text, names in rows(data) if "<unk>" not in text}
     assert len(found) > 80 and all(known[text] == names for text, names in found.items())
-    _, _, attribute_BM = next(iter(data.train_dataloader()))
-    assert attribute_BM.shape[1] == 2
+    batch = next(iter(data.train_dataloader()))
+    assert batch.attribute.shape == (len(batch), 2)
 
 
 def test_columns_stay_readable(tmp_path):
@@ -106,13 +107,11 @@ def test_bins_are_ranges_in_order(values, n):
 
 
 @pytest.mark.parametrize(
-    "options, message",
+    ("options", "message"),
     [
-        ({"attributes": []}, "data.attributes=\\[\\]: name the columns"),
         ({"attributes": ["size"]}, "no column 'size'; the columns are text, age, gender"),
-        ({"bins": {"age": 3}}, "data.bins=.age: 3.: name one of data.attributes"),
+        ({"bins": {"age": 3}}, r"data\.bins\.age: not among data\.attributes, which are gender"),
         ({"bins": {"gender": 3}}, "data.bins needs numbers in 'gender'"),
-        ({"holdout": 0.9}, "data.holdout=0.9"),
         ({"attributes": ["text2"]}, "no column 'text2'"),
         ({"rows": ROWS[:4], "attributes": ["age"]}, "4 rows of 4 attributes are too few"),
         ({"path": "nowhere.csv"}, "nowhere.csv: no such table"),
@@ -127,3 +126,38 @@ def test_mistakes_are_one_line(tmp_path, options, message):
         else:
             corpus(tmp_path, **options)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({}, None),
+        ({"attributes": []}, "attributes=[]: must be a list of columns, such as [age,gender]"),
+        ({"attributes": "age"}, "attributes=age: must be a list of columns, such as [age,gender]"),
+        ({"bins": {"age": 1}}, "bins={'age': 1}: must be a mapping, each value a whole number, 2 or more, or null"),
+        ({"holdout": 0.9}, "holdout=0.9: must be a number above 0, at most 0.3"),
+        ({"holdout": 0}, "holdout=0: must be a number above 0, at most 0.3"),
+        ({"split_seed": -1}, "split_seed=-1: must be a whole number, 0 or more"),
+        ({"compose": 1}, "compose=1: must be true or false"),
+        ({"min_count": 0}, "min_count=0: must be a whole number, 1 or more"),
+        ({"max_size": 3}, "max_size=3: must be a whole number, 4 or more, or null"),
+        ({"batch_size": 0}, "batch_size=0: must be a whole number, 1 or more"),
+        ({"context": 2.5}, "context=2.5: must be a whole number, 1 or more"),
+        ({"tokeniser": "slow"}, "tokeniser=slow: must be one of fast, spacy, whitespace, or a mapping"),
+        ({"tokeniser": {"kind": "slow"}}, "tokeniser.kind=slow: must be one of fast, spacy, whitespace"),
+        ({"tokeniser": {"kind": "fast", "lower": True}}, "tokeniser.lower: no such key (did you mean lowercase?)"),
+        ({"tokeniser": {"lowercase": "yes"}}, "tokeniser.lowercase=yes: must be true or false"),
+        ({"holdut": 0.1}, "holdut: no such key (did you mean holdout?)"),
+    ],
+    ids=str,
+)
+def test_every_value_has_its_rule(options, says):
+    """They are on the constructor's parameters, and looked at before the class is made."""
+    fine = {"name": "table", "path": "t.csv", "cache": "c", "context": 2, "batch_size": 32, "seed": 0}
+    fine |= {"text": "text", "attributes": ["gender", "age"], "tokeniser": {"kind": "fast", "language": "en"}}
+    if says is None:
+        check_call(TableCorpus, fine | options, "data")
+        return
+    with pytest.raises(AtdError) as error:
+        check_call(TableCorpus, fine | options, "data")
+    assert str(error.value).startswith(f"data.{says}")

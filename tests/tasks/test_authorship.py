@@ -6,31 +6,39 @@ import json
 import subprocess
 import sys
 import weakref
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from omegaconf import OmegaConf
 from scipy import sparse
 
+from atd.errors import AtdError
 from atd.lm import LogBilinearLM, MultiplicativeLM
-from tasks.authorship import attribution, with_unseen
-from tasks.authorship.attribution import (
-    Posts,
-    Settings,
-    compare,
-    document_vectors,
-    majority,
-    rows_of,
-    score_fold,
-    side_by_side,
-)
+from atd.ragged import Ragged
+from atd.settings import read
+from tasks.authorship import attribution, run
+from tasks.authorship.attribution import cross_validate, difference, majority, rows_of, score_fold, side_by_side
 from tasks.authorship.figures import same_age
-from tasks.authorship.likelihood import beginnings, log_likelihoods, marginal, windows
-from tasks.learning.tfidf import TfIdf, counts
+from tasks.authorship.posts import Posts, document_vectors, with_unseen
+from tasks.authorship.settings import Settings
+from tasks.engine.rows import Outcome, Row, Store, run_rows
 
 ROOT = Path(__file__).parent.parent.parent
-FAST = {"epochs": 3, "batch_size": 32, "lr": 10.0, "margin": 0.0}
+FAST = {"epochs": 3, "batch_size": 32, "lr": 10.0, "damping": 0.012, "margin": 0.0, "l2": 0.0}
+
+
+def settings(**changes: Any) -> Settings:
+    """Those of conf/task/authorship.yaml, some of them changed."""
+    plain: Any = OmegaConf.to_container(OmegaConf.load(ROOT / "conf/task/authorship.yaml").task)
+    return read(Settings, plain | changes, "task")
+
+
+SETTINGS = settings(classifier=FAST, predictor=FAST, min_df=1, dense=1.0, weights="log", crossfit=3, workers=1)
 
 
 def models() -> tuple[MultiplicativeLM, LogBilinearLM]:
@@ -42,9 +50,9 @@ def models() -> tuple[MultiplicativeLM, LogBilinearLM]:
 
 def test_documents_are_unit_sums_of_the_three_kinds_of_word_vectors():
     atd, lbl = models()
-    tokens, offsets = np.array([3, 4, 0, 4, 7, 8]), np.array([0, 4, 6])
+    texts = Ragged(np.array([3, 4, 0, 4, 7, 8]), np.array([0, 4, 6]))
     x = atd.vectors().detach()[[2, 0]]
-    made = document_vectors(atd, lbl, tokens, offsets, x)
+    made = document_vectors(atd, lbl, texts, x)
     assert list(made) == ["lbl", "unconditioned", "conditioned"]
     tables = {"lbl": [lbl.R] * 2, "unconditioned": [atd.unconditional()] * 2}
     tables["conditioned"] = [atd.conditional(x[0]), atd.conditional(x[1])]
@@ -53,28 +61,15 @@ def test_documents_are_unit_sums_of_the_three_kinds_of_word_vectors():
         np.testing.assert_allclose(made[name], torch.nn.functional.normalize(sums).detach(), atol=1e-6)
 
 
-def test_tfidf_knows_only_the_texts_it_was_fitted_on():
-    import pyarrow as pa
-
-    table = counts(pa.array(["Ok Ok !!! ok", "ok !!! yes", "no ... Ok", "only here zzz zzz"]))
-    assert sorted(table[0].data.tolist()) == [1, 1, 2]  # Ok twice, "!!!" one token, ok another word than Ok
-    fitted = TfIdf(min_df=2).fit(table[:3])
-    assert fitted.kept.tolist() == sorted(fitted.kept) and len(fitted.kept) == 3  # Ok, ok, !!!
-    np.testing.assert_allclose(sparse.linalg.norm(fitted.transform(table[:3]), axis=1), 1, rtol=1e-6)
-    assert fitted.transform(table[3:]).nnz == 0
-
-
 def toy_posts(n: int = 120, authors: int = 6) -> Posts:
     random = np.random.default_rng(0)
     author = np.arange(n) % authors
     table = random.poisson(0.3 + 1.5 * (random.random((authors, 30)) < 0.2)[author]).astype(np.float32)
     attribute = author // 2  # two authors share each tuple
     x = np.eye(3, 4, dtype=np.float32)
-    vectors = {"lbl": random.random((n, 4), np.float32), "conditioned": x[attribute] + 0.1 * random.random((n, 4))}
-    return Posts(sparse.csr_matrix(table), author, attribute, x, {k: v.astype(np.float32) for k, v in vectors.items()})
-
-
-SETTINGS = Settings(FAST, FAST, min_df=1, dense=1.0, weights="log", crossfit=3)
+    lbl = random.random((n, 4), np.float32)
+    conditioned = (x[attribute] + 0.1 * random.random((n, 4))).astype(np.float32)
+    return Posts(sparse.csr_matrix(table), author, attribute, x, {"lbl": lbl, "conditioned": conditioned})
 
 
 def test_a_fold_scores_every_row():
@@ -109,30 +104,45 @@ def test_a_fold_holds_one_classifier_at_a_time(monkeypatch):
     assert len(fitted) == 7
 
 
+FOLDS = [(np.arange(30, 120), np.arange(30)), (np.arange(90), np.arange(90, 120))]
+
+
 def test_folds_side_by_side_score_as_one_by_one(tmp_path):
     """Workers get large arrays as read-only maps, so nothing may be changed in place."""
     posts = toy_posts()
-    parts = [(np.arange(30, 120), np.arange(30)), (np.arange(90), np.arange(90, 120))]
-    alone = [score_fold(posts, train, test, SETTINGS, 0) for train, test in parts]
+    alone = [score_fold(posts, train, test, SETTINGS, 0) for train, test in FOLDS]
     table = posts.counts
     for array in (table.data, table.indices, table.indptr, posts.author, posts.attribute, *posts.vectors.values()):
         array.flags.writeable = False
-    assert [score_fold(posts, train, test, SETTINGS, 0) for train, test in parts] == alone
-    together = attribution.cross_validate(posts, parts, SETTINGS, seed=0, workers=2, folder=tmp_path / "folds")
+    assert [score_fold(posts, train, test, SETTINGS, 0) for train, test in FOLDS] == alone
+    together = cross_validate(posts, FOLDS, replace(SETTINGS, workers=2), 0, Store(tmp_path))
     for row, scores in together.items():
         assert scores.tolist() == [fold[row] for fold in alone]
 
 
+def what_a_worker_holds(posts: Posts, number: int) -> Outcome:
+    arrays = {"counts": posts.counts.data, "tokens": posts.counts.indices, **posts.vectors}
+    return Outcome(facts={name: getattr(array, "filename", None) for name, array in arrays.items()})
+
+
+def test_workers_map_the_posts_and_do_not_copy_them(tmp_path):
+    posts = replace(toy_posts(), counts=sparse.csr_matrix(np.ones((1000, 500), np.float32)))
+    posts.vectors = {"lbl": np.zeros((5000, 100), np.float32)}
+    rows = [Row("fold", partial(what_a_worker_holds, posts), range(2))]
+    first, second = (outcome.facts for outcome in run_rows(rows, Store(tmp_path), workers=2)["fold"])
+    assert all(first.values()) and first == second  # each array is one file, for all folds
+
+
 def test_a_resumed_run_scores_only_the_folds_that_are_missing(tmp_path, monkeypatch):
-    parts = [(np.arange(30, 120), np.arange(30)), (np.arange(90), np.arange(90, 120))]
-    whole = attribution.cross_validate(toy_posts(), parts, SETTINGS, 0, 1, tmp_path)
-    (tmp_path / "1.json").unlink()
+    new, resumed = Store(tmp_path), Store(tmp_path, resumed=True)
+    whole = cross_validate(toy_posts(), FOLDS, SETTINGS, 0, new)
+    new.path("fold", 1).unlink()
     scored = []
     monkeypatch.setattr(attribution, "score_fold", lambda *fold: scored.append(fold[2]) or score_fold(*fold))
-    again = attribution.cross_validate(toy_posts(), parts, SETTINGS, 0, 1, tmp_path, resumed=True)
+    again = cross_validate(toy_posts(), FOLDS, SETTINGS, 0, resumed)
     assert [test.tolist() for test in scored] == [list(range(90, 120))]
     assert {row: s.tolist() for row, s in again.items()} == {row: s.tolist() for row, s in whole.items()}
-    attribution.cross_validate(toy_posts(), parts, SETTINGS, 0, 1, tmp_path)
+    cross_validate(toy_posts(), FOLDS, SETTINGS, 0, new)
     assert len(scored) == 3  # a new run in an old folder believes nothing it finds there
 
 
@@ -169,12 +179,11 @@ def test_predicted_attributes_of_training_posts_come_from_other_posts():
     """With labels that nothing predicts, a predictor that saw a post would still get it right; these must not."""
     posts = toy_posts(300)
     posts.attribute = np.random.default_rng(3).integers(0, 3, 300)
-    settings = Settings(FAST, {"epochs": 40, "batch_size": 32, "lr": 10.0}, 1, 1.0, "probability", crossfit=3)
     S = sparse.random(300, 3000, 0.01, "csr", np.float32, rng=np.random.default_rng(4))
     rows = np.arange(300)
     right = {}
     for crossfit in (1, 3):
-        chosen = Settings(**{**settings.__dict__, "crossfit": crossfit})
+        chosen = settings(predictor=FAST | {"epochs": 40}, weights="probability", crossfit=crossfit)
         z, _, _ = attribution.inferred_vectors(posts, S, rows, S[:10], rows[:10], chosen, seed=0)
         right[crossfit] = (z[:, :3].argmax(1) == posts.attribute).mean()
     assert right[1] > 0.6 and right[3] < 0.45
@@ -212,10 +221,10 @@ def test_differences_over_folds():
     from scipy import stats
 
     a, b = np.array([51.0, 52, 50, 53, 52]), np.array([50.0, 50.5, 50, 51, 51.5])
-    points, p, corrected = compare(a, b, 0.2)
+    points, p, corrected = difference(a, b, 0.2)
     assert points == pytest.approx(1.0) and p == pytest.approx(stats.ttest_rel(a, b).pvalue)
     assert corrected > p
-    assert compare(a, a, 0.2) == (0.0, 1.0, 1.0)
+    assert difference(a, a, 0.2) == (0.0, 1.0, 1.0)
 
 
 def test_a_tuple_nobody_trained_on_takes_the_mean_of_its_kind():
@@ -225,32 +234,20 @@ def test_a_tuple_nobody_trained_on_takes_the_mean_of_its_kind():
     assert vectors[3:, 0].tolist() == [2.0, pytest.approx(14 / 3)]
 
 
-def test_likelihoods_are_the_models_own():
-    atd, _ = models()
-    tokens, offsets = np.array([3, 4, 5, 0, 7, 8]), np.array([0, 4, 6])
-    x = atd.vectors().detach()
-    exact = log_likelihoods(atd, tokens, offsets, x, head=12)
-    context, target, document = windows(tokens, offsets, 2)
-    assert context.tolist()[:3] == [[1, 1], [1, 3], [3, 4]] and context.tolist()[4] == [1, 1]
-    for a in range(3):
-        nll = atd.nll(context, target, torch.full((6,), a), reduction="none").detach()
-        nll[target == 0] = 0
-        expected = [-nll[document == d].sum().item() for d in (0, 1)]
-        np.testing.assert_allclose(exact[:, a], expected, rtol=1e-4)
-    sampled = log_likelihoods(atd, tokens, offsets, x, head=4, samples=6)
-    assert np.abs(sampled - exact).max() < 0.5
+@pytest.mark.parametrize("parts", [[], ["experiment"], ["composition", "mix"]])
+def test_parts_that_there_are_not(parts):
+    with pytest.raises(AtdError, match=r"task.parts=.*: must be a list of some of experiments, likelihood, compos"):
+        settings(parts=parts)
 
 
-def test_marginals_add_up_the_tuples_of_a_group():
-    log_p = np.log(np.array([[0.1, 0.2, 0.3, 0.4]]))
-    grouped, names = marginal(log_p, ["f", "m", "f", "m"])
-    assert names == ["f", "m"]
-    np.testing.assert_allclose(np.exp(grouped), [[0.4, 0.6]])
+def test_composed_vectors_have_a_part_of_their_own(tmp_path):
+    cfg = OmegaConf.create({"task": {}, "data": {"compose": True}})
+    cfg.task = OmegaConf.load(ROOT / "conf/task/authorship.yaml").task
+    with pytest.raises(AtdError, match=r"data.compose=true: .*task.parts=\[composition\]"):
+        run(cfg, tmp_path)
 
 
-def test_beginnings_and_nearest_age():
-    tokens, bounds = beginnings(np.arange(10), np.array([0, 4, 10]), np.array([1, 0]), 3)
-    assert tokens.tolist() == [4, 5, 6, 0, 1, 2] and bounds.tolist() == [0, 3, 6]
+def test_nearest_age():
     x = np.array([[1, 0], [0.9, 0.1], [0, 1], [0.1, 0.9]])
     near, chance = same_age(x, ["f/10/a", "m/10/b", "f/20/a", "m/20/b"])
     assert near == 100 and chance == pytest.approx(100 / 3)
@@ -291,41 +288,3 @@ def test_the_report_holds_the_papers_figures(finished):
     report = (finished / "report.html").read_text()
     for title in ("Differences over folds", "Who would have written this?", "Tuples left out", "Several vectors per"):
         assert title in report
-
-
-def race(table: sparse.csr_matrix, author: np.ndarray, train: np.ndarray, test: np.ndarray, options: dict) -> dict:
-    """Seconds and accuracy of our classifier and of scikit-learn's one-vs-rest log loss, two threads each."""
-    import time
-
-    from sklearn.linear_model import SGDClassifier
-
-    from atd.softmax_classifier import SoftmaxClassifier
-
-    tfidf = TfIdf().fit(table[train])
-    S, S_test = tfidf.transform(table[train]), tfidf.transform(table[test])
-    torch.set_num_threads(2)
-    found = {}
-    for name, model in (
-        ("ours", SoftmaxClassifier(**options)),
-        ("scikit-learn", SGDClassifier(loss="log_loss", n_jobs=2, random_state=0)),
-    ):
-        started = time.perf_counter()
-        model.fit(S, author[train])
-        found[name] = (time.perf_counter() - started, 100 * model.score(S_test, author[test]))
-    torch.set_num_threads(1)
-    return found
-
-
-@pytest.mark.slow
-def test_one_real_fold_is_five_times_faster_than_scikit_learn(real_data, tmp_path):
-    from omegaconf import OmegaConf
-
-    from datamodules.blogs import Blogs, folds
-
-    options = OmegaConf.to_container(OmegaConf.load(ROOT / "conf/task/authorship.yaml").task.classifier)
-    posts = Blogs(name="blogs", path=real_data, context=5, batch_size=1, seed=0, cache=tmp_path).prolific_posts()
-    author = posts["author"].to_numpy()
-    found = race(counts(posts["text"]), author, *folds(author)[0], options)
-    print(found)
-    assert found["scikit-learn"][0] > 5 * found["ours"][0], found
-    assert found["ours"][1] >= max(50, found["scikit-learn"][1]), found

@@ -78,7 +78,8 @@ def test_the_naive_module_is_the_same_model():
         naive.gate.weight.copy_(ours.W_fd)
         naive.contexts.weight.copy_(ours.C.permute(1, 0, 2).flatten(1))
         naive.bias.copy_(ours.b)
-    context, target, attribute = synthetic.batch(20, 3, 50, 7, torch.device("cpu"))
+    batch = synthetic.batch(20, 3, 50, 7, torch.device("cpu"))
+    context, target, attribute = batch.context, batch.target, batch.attribute
     torch.testing.assert_close(naive(context, attribute), ours.logits(context, attribute), rtol=1e-4, atol=1e-4)
     loss = functional.cross_entropy(naive(context, attribute), target)
     torch.testing.assert_close(loss, ours.nll(context, target, attribute), rtol=1e-5, atol=1e-5)

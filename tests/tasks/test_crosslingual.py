@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,16 +12,19 @@ import numpy as np
 import pytest
 import torch
 from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf
 
 from atd.errors import AtdError
-from atd.vocabulary import Vocabulary
 from atd.ragged import Ragged
+from atd.vocabulary import Vocabulary
 from datamodules.pairs import Pairs
 from datamodules.sample import translations
 from tasks import crosslingual
+from tasks.crosslingual.rows import RankingRow, changed, rows_of
 from tasks.crosslingual.topics import interval
 from tasks.crosslingual.words import GROUPS, collocations, induced_dictionary, translation_precision, word_pairs
-from tasks.learning.ranking import Objective
+from tasks.engine.check import check
+from tasks.learning.ranking import Ranking, load_ranking
 
 ROOT = Path(__file__).parent.parent.parent
 SMALL = ["task=crosslingual", "data=europarl_rcv_sample", "trainer.max_epochs=4"]
@@ -69,23 +73,20 @@ def test_the_report_shows_what_the_paper_shows(done):
 def test_training_stops_and_resumes_to_the_same_weights(tmp_path):
     """A fit that was cut after two epochs and continued ends where an uninterrupted one does."""
     cfg = configuration(tmp_path / "cache", "data.dropout=0.1", "trainer.checkpoint_every=5")
-    data = crosslingual.open_row(cfg)
-    whole, _ = crosslingual.train(cfg, data, tmp_path / "whole", "atd", 0)
-    cut = crosslingual.open_row(cfg)
-    module = None
+    whole, _ = RankingRow("atd", cfg, tmp_path / "whole").train(0)
     with pytest.MonkeyPatch.context() as patch:
-        original = crosslingual.Ranking.training_step
+        original = Ranking.training_step
 
         def step(self, batch, i):
             if self.global_step == 13:
                 raise KeyError("cut")
             return original(self, batch, i)
 
-        patch.setattr(crosslingual.Ranking, "training_step", step)
+        patch.setattr(Ranking, "training_step", step)
         with pytest.raises(KeyError):
-            crosslingual.train(cfg, cut, tmp_path / "cut", "atd", 0)
+            RankingRow("atd", cfg, tmp_path / "cut").train(0)
     cfg.resume = str(tmp_path / "cut")
-    module, curve = crosslingual.train(cfg, crosslingual.open_row(cfg), tmp_path / "cut", "atd", 0)
+    module, curve = RankingRow("atd", cfg, tmp_path / "cut").train(0)
     assert len(curve) == 4
     for name, theta in whole.state_dict().items():
         torch.testing.assert_close(theta, module.state_dict()[name], msg=name)
@@ -98,8 +99,49 @@ def test_a_checkpoint_holds_plain_values_only(done):
     assert "parliament" in Vocabulary.from_state(saved["vocabularies"][0])
 
 
+@pytest.mark.parametrize("sharing", ["shared", "separate"])
+def test_a_model_comes_back_from_its_checkpoint(tmp_path, sharing):
+    """With n-grams, which are not in the file but spelt anew from the words that are."""
+    settings = ["model.ngrams=[4,5]", "model.buckets=5000", f"model.sharing={sharing}", "trainer.max_epochs=1"]
+    row = RankingRow("atd", configuration(tmp_path / "cache", *settings), tmp_path)
+    module, _ = row.train(0)
+    ours = row.model(0)
+    assert not ours.training and ours.languages == ["en", "de"]
+    for language, lines in ((0, row.data.source("en-de", "test")), (1, row.data.target("en-de", "test")[0][2])):
+        assert torch.equal(ours.sentences(lines, language), module.model.eval().sentences(lines, language))
+    other = tmp_path / "other.ckpt"
+    torch.save({"atd": {"model": {"name": "atd"}}}, other)
+    for path in (other, tmp_path / "nowhere.ckpt"):
+        with pytest.raises(AtdError, match=f"{path}: not a checkpoint of a ranking model"):
+            load_ranking(path)
+
+
+def test_a_resumed_run_keeps_the_rows_that_are_finished(done, tmp_path):
+    """One row is there and is not trained again, another is missing and is; the report is whole."""
+    cfg, out, result = done
+    again = tmp_path / "again"
+    shutil.copytree(out, again, ignore=shutil.ignore_patterns("cache", "separate*"))
+    resumed = OmegaConf.create(OmegaConf.to_container(cfg, resolve=True))  # as config.yaml of the run has it
+    resumed.resume = str(again)
+    trained = []
+    with pytest.MonkeyPatch.context() as patch:
+        original = RankingRow.train
+
+        def train(self, seed):
+            trained.append((self.name, seed))
+            return original(self, seed)
+
+        patch.setattr(RankingRow, "train", train)
+        second = crosslingual.run(resumed, again)
+    assert trained == [("separate", 0)]
+    assert second.rows == result.rows
+    assert [tables.rows for tables in second.sections if hasattr(tables, "header")] == [
+        tables.rows for tables in result.sections if hasattr(tables, "header")
+    ]
+
+
 def test_the_planted_dictionary_is_induced(done):
-    data = crosslingual.open_row(done[0])
+    data = RankingRow("atd", done[0], done[1]).data
     found = induced_dictionary(data.training()[0], *data.vocabularies[:2])
     planted = translations()["de"]
     pairs = [(data.vocabularies[0].words[a], data.vocabularies[1].words[b]) for a, b in found]
@@ -133,23 +175,56 @@ def test_word_groups_are_pairs():
 
 def test_wrong_settings_are_named(tmp_path):
     with pytest.raises(AtdError, match=r"task.objective.loss=square: must be one of hinge, hardest, softmax"):
-        Objective("square")
+        check(configuration(tmp_path, "task.objective.loss=square"))
+    with pytest.raises(AtdError, match=r"task.limit=.*must be a mapping, each value a whole number, 1 or more"):
+        check(configuration(tmp_path, "task.limit.en-de=0"))
     cfg = configuration(tmp_path, "task.limit.en-de=1000")
     assert cfg.data.limit["en-de"] == 1000
-    cfg.task.variants.atd = {"model": {"shar": "y"}}
-    with pytest.raises(AtdError, match=r"task.variants.atd: .*shar"):
-        crosslingual.rows_of(cfg)
     cfg.task.rows = ["best"]
-    with pytest.raises(AtdError, match=r"task.rows=best: no such row; task.variants has atd, atd\+"):
-        crosslingual.rows_of(cfg)
+    with pytest.raises(AtdError, match=r"task.rows=best: no such row; task.changes has atd, atd\+"):
+        rows_of(cfg, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        ({"model": {"shar": "y"}}, r"task.changes.atd: model.shar: no such key \(did you mean sharing\?\); model has"),
+        ({"model": {"K": 0}}, r"task.changes.atd: model.K=0: must be a whole number, 1 or more"),
+        ({"data": {"dropout": 1}}, r"task.changes.atd: data.dropout=1: must be a number 0 or more, at most 0.99"),
+        ({"task": {"pairs": {"en": "de"}}}, r"task.changes.atd: Cannot merge DictConfig with ListConfig"),
+        ({"modle": {"K": 8}}, r"task.changes.atd.modle: no such key \(did you mean model\?\)"),
+        ({"model": 8}, r"task.changes.atd.model=8: must be a mapping"),
+    ],
+)
+def test_a_wrong_change_is_named_with_its_row(tmp_path, change, line):
+    cfg = configuration(tmp_path)
+    cfg.task.changes.atd = change
+    with pytest.raises(AtdError, match=line) as error:
+        changed(cfg, "atd")
+    assert "\n" not in str(error.value)
+
+
+def test_a_sample_starts_without_glove_but_with_a_file_that_is_named(tmp_path):
+    for vectors, expected in (("glove", None), ("some.txt", "some.txt")):
+        row = changed(configuration(tmp_path, f"task.vectors={vectors}"), "atd-best")
+        assert row.model.vectors == row.data.vectors == expected
+
+
+def test_glove_is_found_in_the_data_folder(tmp_path):
+    path = tmp_path / "vectors" / "glove.6B.100d.subset.txt.gz"
+    path.parent.mkdir()
+    path.touch()
+    row = changed(configuration(tmp_path, "data=europarl_rcv", f"paths.data={tmp_path}"), "polyglot-256")
+    assert row.model.vectors == row.data.vectors == str(path)
 
 
 def test_drawn_and_turned_contrastive_sentences_train_alike(tmp_path):
     rows = {}
     for draw in ("true", "false"):
         cfg = configuration(tmp_path / "cache", f"task.draw={draw}", "trainer.max_epochs=3")
-        _, curve = crosslingual.train(cfg, crosslingual.open_row(cfg), tmp_path / draw, "atd", 0)
-        rows[draw] = curve[-1]["val/retrieval"]
+        row = RankingRow("atd", cfg, tmp_path / draw)
+        assert row.data.draws == (5 if draw == "true" else 0)
+        rows[draw] = row.train(0)[1][-1]["val/retrieval"]
     assert min(rows.values()) > 50 and abs(rows["true"] - rows["false"]) < 25, rows
 
 

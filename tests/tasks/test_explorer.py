@@ -8,6 +8,7 @@ import pytest
 import torch
 
 from atd.neighbours import compare
+from atd.ragged import Ragged, offsets_of
 from tests.tasks.tiny_model import NAMES, write_checkpoint
 
 pytest.importorskip("starlette")
@@ -16,9 +17,9 @@ pytest.importorskip("httpx")
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory):
-    from tasks.explore import engine
+    from tasks.explore import opened
 
-    return engine(write_checkpoint(tmp_path_factory.mktemp("explorer") / "tour" / "one"))
+    return opened(write_checkpoint(tmp_path_factory.mktemp("explorer") / "tour" / "one"))
 
 
 class Client:
@@ -104,23 +105,25 @@ def test_an_unknown_word_is_said_to_be_and_near_spellings_offered(client):
     assert "does not know the word “lihgt”" in answer.json()["error"] and "light" in answer.json()["suggestions"]
 
 
+def as_text(ids: list[int]) -> Ragged:
+    return Ragged(np.array(ids), offsets_of([len(ids)]))
+
+
 def test_a_text_is_placed(client, engine):
     text = "The Lord said: the king and the whale xyzzy! " * 3
     answer = client.post("/api/models/0/read", json={"text": text}).json()
     assert answer["unknown"] == [":", "xyzzy", "!"] and answer["unknown_count"] == 9
     assert len(answer["vector"]) == 6 and min(answer["vector"]) >= 0 and len(answer["place"]) == 2
-    tokens = torch.tensor(engine.ids(text)[0])
-    best = engine.names[int(engine.perplexities(tokens, torch.tensor([0, len(tokens)])).argmin())]
+    best = engine.names[int(engine.perplexities(as_text(engine.ids(text)[0])).argmin())]
     assert answer["likeliest"][0][0] == best
 
 
 def test_perplexities_over_all_words_are_exact(engine):
     tokens = torch.tensor(engine.ids("the lord said to the king and she was very bright")[0])
-    offsets = torch.tensor([0, len(tokens)])
     context = torch.stack([torch.cat([torch.ones(3, dtype=torch.long), tokens])[i : i + 3] for i in range(len(tokens))])
     with torch.no_grad():
         exact = [engine.model.nll(context, tokens, x.expand(len(tokens), -1)).exp() for x in engine.x_AD]
-    torch.testing.assert_close(engine.perplexities(tokens, offsets), torch.stack(exact))
+    torch.testing.assert_close(engine.perplexities(as_text(tokens.tolist())), torch.stack(exact))
 
 
 HOSTILE = ["<script>alert(1)</script>", "\x00\x01", "‮evil", "🙂" * 50, "../../etc/passwd", "a" * 200, "\ud800", "'; --"]
@@ -170,5 +173,5 @@ def test_another_host_name_is_not_served(client):
 
 
 def test_paths_reach_no_file(client):
-    for path in ("/../engine.py", "/%2e%2e/engine.py", "/engine.py", "/api/models/..%2f0"):
+    for path in ("/../queries.py", "/%2e%2e/queries.py", "/queries.py", "/api/models/..%2f0"):
         assert client.get(path).status_code == 404

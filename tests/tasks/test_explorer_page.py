@@ -23,11 +23,11 @@ FLAGS = (
 def address(tmp_path_factory):
     import uvicorn
 
-    from tasks.explore import HOST, engine, listen
+    from tasks.explore import HOST, listen, opened
     from tasks.explore.server import application
 
     folder = tmp_path_factory.mktemp("page")
-    engines = [engine(write_checkpoint(folder / "tour" / "one")), engine(write_checkpoint(folder / "tour" / "two"))]
+    engines = [opened(write_checkpoint(folder / "tour" / "one")), opened(write_checkpoint(folder / "tour" / "two"))]
     server = uvicorn.Server(uvicorn.Config(application(engines), log_level="warning"))
     socket = listen(0)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [socket]}, daemon=True)

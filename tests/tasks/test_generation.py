@@ -7,7 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from atd.encoded import EncodedCorpus
+from atd.vocabulary import Vocabulary
+from tasks.madlibs import paper_prompts
 
 ROOT = Path(__file__).parent.parent.parent
 SMALL = ["data=gutenberg_sample", "model.vectors=null", "model.K=24", "model.F=24", "model.D=8", "optim.lr=0.01"]
@@ -72,12 +77,60 @@ def test_mistakes_are_named(generation, tmp_path, arguments, says):
     assert done.returncode == 2 and done.stderr.strip().startswith(f"error: {says}"), done.stderr
 
 
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["data.attribute=pos"], "data.attribute=pos: task=generation needs one attribute per text"),
+        (["data=blogs_sample", "data.compose=true"], "data.compose=true: task=generation needs one attribute per text"),
+    ],
+)
+def test_a_style_needs_one_attribute_per_text(tmp_path, arguments, says):
+    done = run("task=generation", *arguments, f"hydra.run.dir={tmp_path}/run")
+    assert done.returncode == 2 and f"error: {says}" in done.stderr, done.stderr[-3000:]
+
+
 def test_tags_are_realised_with_the_gate(tmp_path):
-    prompts = "task.prompts=[{start: the ship, tags: [IN, DT, NN]}]"
-    done = run("task=madlibs", prompts, "task.sequences=300", "trainer.max_epochs=2", f"hydra.run.dir={tmp_path}/run")
+    """With the paper's prompts, but for the one whose tags the sample lacks."""
+    small = ["task.sequences=300", "trainer.max_epochs=2"]
+    done = run("task=madlibs", *small, f"hydra.run.dir={tmp_path}/run")
     assert done.returncode == 0, done.stderr[-3000:]
     rows = json.loads((tmp_path / "run" / "metrics.json").read_text())["rows"]
     assert rows["atd"]["tag_accuracy"] > 60 > 40 > rows["ungated"]["tag_accuracy"]
-    assert "the ship …" in (tmp_path / "run" / "report.html").read_text()
-    done = run("task=madlibs", "task.prompts=[{start: the, tags: [NOUN]}]", f"hydra.run.dir={tmp_path}/second")
-    assert done.returncode == 2 and "'NOUN' is no tag of this corpus" in done.stderr
+    assert set(rows["ungated"]) == {"perplexity", "tag_accuracy"}
+    report = (tmp_path / "run" / "report.html").read_text()
+    assert "the meaning of life is …" in report and "my greatest accomplishment" not in report
+    assert "prompt left out: 'my greatest accomplishment is'; this corpus has no word tagged JJS" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        ("task.prompts=[{start: the, tags: [NOUN]}]", "task.prompts: 'NOUN' is no tag of this corpus"),
+        ("task.prompts=[{start: the, tags: []}]", "task.prompts: 'the' has no tags; give some of"),
+        ("task.prompts=[{start: the}]", "task.prompts.tags: missing"),
+        ("data.attribute=book", "data.attribute=book: task=madlibs needs parts of speech"),
+        ("data.tagger.epochs=0", "data.tagger.epochs=0: must be a whole number, 1 or more"),
+    ],
+)
+def test_mistakes_of_madlibs_are_named(tmp_path, arguments, says):
+    done = run("task=madlibs", arguments, f"hydra.run.dir={tmp_path}/run")
+    assert done.returncode == 2 and f"error: {says}" in done.stderr, done.stderr[-3000:]
+
+
+class Few:
+    """Held-out text of three tags, and neither JJ nor IN among them."""
+
+    def __init__(self) -> None:
+        self.name = "few"
+        self.attributes = ["DT", "NN", "VBD"]
+        self.vocabulary = Vocabulary.from_counts({"the": 9, "ship": 5, "sank": 4})
+        words = self.vocabulary.encode(["the", "ship", "sank"] * 10)
+        tags = np.tile(np.arange(3, dtype=np.int32), 10)
+        self.encoded = {"test": EncodedCorpus(words, np.array([0, 30]), tags, per_token=True)}
+
+
+def test_a_corpus_without_the_papers_tags_makes_its_own_prompts(capsys):
+    prompts = paper_prompts(Few(), T=2)
+    assert capsys.readouterr().out.count("prompt left out") == 3
+    assert {tuple(prompt.tags) for prompt in prompts} == {("DT", "NN"), ("NN", "VBD"), ("VBD", "DT")}
+    assert prompts[0].start.split() in (["sank", "the", "ship", "sank"], ["the", "ship", "sank", "the"])

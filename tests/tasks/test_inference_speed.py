@@ -3,26 +3,50 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import torch
 
-from atd.inference.infer import infer, windows
+from atd.encoded import EncodedCorpus
+from atd.inference.infer import infer
 from atd.lm import MultiplicativeLM
 from atd.noise import Noise
-from datamodules.parses import Parses, load_parses
-from tasks.benchmark import synthetic
+from datamodules.corpus import SPLITS
+from datamodules.treebank import Treebank, lines
 from tasks.benchmark.inference import FAST
 from tasks.sentiment.scores import accuracies, classify
+from tasks.sentiment.words import Words, start_words
 
 D, N, EPOCHS, BATCH = 100, 8, 2, 2048
 pytestmark = pytest.mark.slow
 
 
+@dataclass
+class Bank:
+    sentences: dict[str, EncodedCorpus]
+    words: Words
+
+
 @pytest.fixture(scope="module")
-def bank(real_data) -> Parses:
-    return load_parses(real_data, real_data / "vectors" / "glove.6B.100d.subset.txt.gz", D)
+def bank(real_data, tmp_path_factory) -> Bank:
+    glove = real_data / "vectors" / "glove.6B.100d.subset.txt.gz"
+    data = Treebank(
+        name="treebank",
+        path=real_data,
+        context=N,
+        batch_size=BATCH,
+        seed=0,
+        cache=tmp_path_factory.mktemp("cache"),
+        tokeniser={"kind": "whitespace", "numbers": False},
+        held_out_words=True,
+        vectors=glove,
+    )
+    data.prepare_data()
+    data.setup()
+    sentences = {split: data.sentences(split) for split in SPLITS}
+    return Bank(sentences, start_words(str(glove), D, data.vocabulary, sentences["train"]))
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -34,29 +58,32 @@ def one_thread():
     torch.set_num_threads(threads)
 
 
-def average(bank: Parses, split: str) -> torch.Tensor:
+def average(bank: Bank, split: str) -> torch.Tensor:
     tokens, offsets = bank.sentences[split].flat
-    mean, spread = bank.vectors.mean(0), bank.vectors.std()
-    return torch.nn.functional.embedding_bag(tokens, (bank.vectors - mean) / spread, offsets[:-1], mode="mean")
+    vectors = bank.words.vectors_VK
+    scaled = (vectors - vectors.mean(0)) / vectors.std()
+    return torch.nn.functional.embedding_bag(tokens, scaled, offsets[:-1], mode="mean")
 
 
 @pytest.fixture(scope="module")
 def model(bank) -> MultiplicativeLM:
     """The paper's model of the training sentences, their vectors held at the averages of their words."""
     torch.manual_seed(0)
-    tokens, offsets = bank.sentences["train"].flat
-    V = len(bank.vocabulary)
-    model = MultiplicativeLM(V, D, D, D, N, len(offsets) - 1, activation="identity", gate_bias=1.0)
-    counts = torch.from_numpy(np.bincount(tokens.numpy(), minlength=V))
+    texts = bank.sentences["train"]
+    V = len(texts.vocabulary)
+    model = MultiplicativeLM(V, D, D, D, N, len(texts), activation="identity", gate_bias=1.0)
+    counts = torch.from_numpy(texts.vocabulary.counts)
     model.start_bias(counts)
-    model.start_at(bank.vectors)
+    model.start_at(bank.words.vectors_VK)
     noise, x = Noise(counts), average(bank, "train")
-    owner = torch.repeat_interleave(torch.arange(len(offsets) - 1), offsets.diff())
+    tokens, _ = texts.flat
+    contexts = torch.from_numpy(texts.windows(N))
+    owner = torch.from_numpy(texts.owner)
     optimiser = torch.optim.Adam([p for p in model.parameters() if p is not model.L], lr=0.002, fused=True)
     for _ in range(EPOCHS):
         for at in torch.randperm(len(tokens)).split(BATCH):
-            context = windows(tokens, offsets, at, N)
-            loss = model.sampled_nll(context, tokens[at], noise, 1000, torch.default_generator, x[owner[at]])
+            draw = noise.draw(1000, torch.default_generator)
+            loss = model.sampled_nll(contexts[at], tokens[at], draw, x[owner[at]])
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
@@ -71,8 +98,8 @@ def timed(function):
 
 def test_convex_is_ten_times_sooner_where_sgd_gets(bank, model):
     """SGD's best of three step sizes and as many passes as it takes to come within 1e-5 of the optimum."""
-    tokens, offsets = bank.sentences["dev"].flat
-    given, prior = (model, tokens[: offsets[200]], offsets[:201]), average(bank, "dev")[:200]
+    tokens, offsets = bank.sentences["val"].flat
+    given, prior = (model, tokens[: offsets[200]], offsets[:201]), average(bank, "val")[:200]
     exact = {"prior": prior, "tolerance": 1e-5}
     best = float(infer(*given, **exact).objective.sum())
     start = float(infer(*given, prior=prior, iterations=0).objective.sum())
@@ -103,9 +130,9 @@ def test_convex_is_ten_times_sooner_where_sgd_gets(bank, model):
 def test_faster_than_gensim_and_no_less_accurate(bank, model):
     from gensim.models.doc2vec import Doc2Vec, TaggedDocument
 
-    lines = {s: synthetic.strings(texts.tokens, texts.offsets) for s, texts in bank.sentences.items()}
+    read = {split: lines(texts) for split, texts in bank.sentences.items()}
     rival = Doc2Vec(
-        [TaggedDocument(line, [i]) for i, line in enumerate(lines["train"])],
+        [TaggedDocument(line, [i]) for i, line in enumerate(read["train"])],
         vector_size=D,
         min_count=1,
         workers=1,
@@ -114,7 +141,7 @@ def test_faster_than_gensim_and_no_less_accurate(bank, model):
     )
 
     def gensim(split):
-        return np.stack([rival.infer_vector(line) for line in lines[split]])
+        return np.stack([rival.infer_vector(line) for line in read[split]])
 
     def ours(split):
         return infer(model, *bank.sentences[split].flat, prior=average(bank, split), **FAST).x.numpy()
@@ -125,13 +152,13 @@ def test_faster_than_gensim_and_no_less_accurate(bank, model):
             seconds[name].append(timed(lambda f=f: f("test"))[0])
     ratio = np.median(seconds["gensim"]) / np.median(seconds["ours"])
     found = {}
-    label = {s: texts.label for s, texts in bank.sentences.items()}
+    label = {split: texts.columns["label"] for split, texts in bank.sentences.items()}
     for name, f in (("gensim", gensim), ("ours", ours)):
-        vectors = {s: f(s) for s in bank.sentences}
+        vectors = {split: f(split) for split in bank.sentences}
         logp, _ = classify(
-            vectors, label["train"], np.ones(len(label["train"])), label["train"], label["dev"], powers=(0.0,)
+            vectors, label["train"], np.ones(len(label["train"])), label["train"], label["val"], powers=(0.0,)
         )
-        found[name] = {s: accuracies(logp[s], label[s]) for s in logp}
-    print(f"{ratio:.2f} times gensim's rate ({len(lines['test']) / np.median(seconds['ours']):.0f} sentences/s)", found)
+        found[name] = {split: accuracies(logp[split], label[split]) for split in logp}
+    print(f"{ratio:.2f} times gensim's rate ({len(read['test']) / np.median(seconds['ours']):.0f} sentences/s)", found)
     assert ratio >= 2
     assert all(a >= b for a, b in zip(found["ours"]["test"], found["gensim"]["test"], strict=True))

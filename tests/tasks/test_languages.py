@@ -11,6 +11,7 @@ from hydra import compose, initialize_config_dir
 from atd.errors import AtdError
 from datamodules.languages import Languages, held_out, plain
 from tasks import languages
+from tasks.engine.check import check
 from tasks.languages.families import FAMILIES, NAMES, agreement, chance, groups, nearest
 
 ROOT = Path(__file__).parent.parent.parent
@@ -33,7 +34,8 @@ def test_czech_and_slovak_find_each_other(cache, tmp_path):
     result = languages.run(configuration(cache), tmp_path)
     assert set(result.rows) == {"atd", "atd, seeds averaged", "chance", "char-ngrams"}
     assert result.rows["atd"]["branch_accuracy"] > result.rows["chance"]["branch_accuracy"] + 20
-    assert "family_accuracy_sd" in result.rows["atd"]
+    wanted = {"family_accuracy", "family_accuracy_sd", "branch_accuracy", "branch_accuracy_sd", "perplexity"}
+    assert set(result.rows["atd"]) == wanted
     table = next(s for s in result.sections if getattr(s, "title", "") == "Nearest language")
     near = {row[0]: row[3] for row in table.rows}
     assert near["Czech"] == "Slovak" and near["Slovak"] == "Czech"
@@ -102,6 +104,10 @@ def test_wrong_settings_are_named(tmp_path, cache):
     with pytest.raises(AtdError, match="no verse is in all languages"):
         Languages(path=root, **common).texts()
     with pytest.raises(AtdError, match=r"data.unit=syllable: must be one of word, character"):
-        Languages(path=root, unit="syllable", **common)
+        check(configuration(cache, "data.unit=syllable"))
+    with pytest.raises(AtdError, match=r"data.sources=.*: must be a list of some of bible, europarl, monolingual"):
+        check(configuration(cache, "data.sources=[koran]"))
+    with pytest.raises(AtdError, match=r"data.lines=0: must be a whole number, 1 or more, or null"):
+        check(configuration(cache, "data.lines=0"))
     with pytest.raises(AtdError, match=r"data.matched=true: only verses"):
         Languages(path=root, sources=["europarl"], **common)

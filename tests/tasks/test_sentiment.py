@@ -10,11 +10,17 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+import yaml
 
-from tasks.sentiment import summary
+from atd.errors import AtdError
+from atd.ragged import Ragged
+from atd.settings import read
+from atd.vocabulary import SPECIALS, Vocabulary
+from tasks.engine.check import CONF
 from tasks.sentiment.encoder import joint
 from tasks.sentiment.scores import accuracies, classify, confusion
-from tasks.sentiment.study import Outcome, load, save
+from tasks.sentiment.settings import Settings
+from tasks.sentiment.words import start_words
 
 ROOT = Path(__file__).parent.parent.parent
 GOOD, BAD = ("great", "lovely", "superb", "fine"), ("awful", "dull", "bad", "poor")
@@ -45,24 +51,45 @@ def test_classify_undoes_the_glut_of_neutral_phrases():
     def x(y):
         return (y[:, None] - 2 + 0.4 * rng.standard_normal((len(y), 1))) * np.ones((1, 2))
 
-    vectors = {"train": x(label), "dev": x(sentences), "test": x(sentences)}
+    vectors = {"train": x(label), "val": x(sentences), "test": x(sentences)}
     logp, setting = classify(vectors, label, np.ones(4000), sentences, sentences, units=(False,), powers=(0.0,))
     fine, binary = accuracies(logp["test"], sentences)
     assert fine > 70 and binary > 98 and not setting.unit
 
 
-def test_outcomes_survive_the_disk(tmp_path):
-    made = Outcome({"dev": np.ones((2, 5)), "test": np.zeros((3, 5))}, {"dev": np.eye(2)}, {"power": 1.0}, [{"e": 1.0}])
-    save(tmp_path / "a.npz", made)
-    found = load(tmp_path / "a.npz")
-    assert found.facts == made.facts and found.curve == made.curve
-    np.testing.assert_array_equal(found.logp["test"], made.logp["test"])
-    np.testing.assert_array_equal(found.x["dev"], made.x["dev"])
+VOCABULARY = Vocabulary([*SPECIALS, "great", "bad", "film", "'s"], [0, 0, 0, 3, 1, 1, 1])
+SENTENCES = Ragged(np.array([6, 3, 5, 4, 5]), np.array([0, 3, 5]))
 
 
-def test_summary_gives_mean_and_spread():
-    row = summary([{"fine": 40.0}, {"fine": 42.0}])
-    assert row == {"fine": 41.0, "fine_sd": pytest.approx(2**0.5), "seeds": 2}
+def test_words_without_a_vector_start_from_their_company(tmp_path):
+    (tmp_path / "v.txt").write_text("great 1 0\nbad -1 0\nfilm 0 1\n")
+    words = start_words(str(tmp_path / "v.txt"), 2, VOCABULARY, SENTENCES)
+    assert words.vectors_VK[3].tolist() == [1, 0] and words.coverage == 5 / 6
+    mean = torch.tensor([0.0, 1 / 3])  # what a word without vector and company starts at
+    torch.testing.assert_close(words.vectors_VK[1], mean)
+    assert words.vectors_VK[6].isfinite().all() and not torch.allclose(words.vectors_VK[6], mean)
+
+
+def test_without_a_file_words_start_at_random_and_alike_every_time():
+    one, two = (start_words(None, 5, VOCABULARY, SENTENCES) for _ in range(2))
+    assert one.vectors_VK.shape == (7, 5) and one.coverage == 0
+    assert torch.equal(one.vectors_VK, two.vectors_VK) and one.vectors_VK.std() > 0.2
+
+
+def test_vectors_of_another_dimension_are_refused(tmp_path):
+    (tmp_path / "v.txt").write_text("great 1 0\n")
+    with pytest.raises(AtdError, match=r"model\.K=7: .* holds vectors of dimension 2"):
+        start_words(str(tmp_path / "v.txt"), 7, VOCABULARY, SENTENCES)
+
+
+@pytest.mark.parametrize("row", ["atd-refined", "atd-best"])
+def test_rows_that_build_on_the_tree_encoder_need_it(row):
+    given = yaml.safe_load((CONF / "task" / "sentiment.yaml").read_text())["task"]
+    assert row in read(Settings, given, "task").rows
+    with pytest.raises(AtdError, match=f"task.rows: {row} starts from atd-tree; name both"):
+        read(Settings, given | {"rows": ["binb", row]}, "task")
+    with pytest.raises(AtdError, match=r"task.stack=\['atd-tree'\]"):
+        read(Settings, given | {"stack": ["atd-tree"]}, "task")
 
 
 @pytest.fixture(scope="module")
@@ -94,28 +121,87 @@ def little_treebank(tmp_path_factory) -> Path:
     return folder
 
 
-def test_every_row_end_to_end(little_treebank, tmp_path):
-    small = ["model.K=6", "model.F=6", "model.D=6", f"model.vectors={little_treebank}/vectors/v.txt"]
-    small += ["task.seeds=1", "task.members=2", "task.workers=1", "task.tree.D=12", "task.tree.F=8"]
-    small += ["task.tree.epochs=12", "task.tree.batch_size=8", "task.tree.lr=0.02"]
-    small += ["task.tree.average=0.9", "task.tree.dropout=0.1"]
-    small += ["task.tree.word_dropout=0.0", "task.doc2vec.epochs=2", "task.doc2vec.infer_epochs=2"]
-    small += ["task.context.epochs=1"]
-    small += ["trainer.max_epochs=1", "logger=none", f"paths.data={little_treebank}", f"hydra.run.dir={tmp_path}"]
-    done = subprocess.run(
-        [sys.executable, "run.py", "task=sentiment", *small], cwd=ROOT, capture_output=True, text=True, timeout=400
-    )
+SMALL = [
+    "model.K=6",
+    "model.F=6",
+    "model.D=6",
+    "task.seeds=1",
+    "task.members=2",
+    "task.workers=1",
+    "task.tree.D=12",
+    "task.tree.F=8",
+    "task.tree.epochs=12",
+    "task.tree.batch_size=8",
+    "task.tree.lr=0.02",
+    "task.tree.average=0.9",
+    "task.tree.dropout=0.1",
+    "task.tree.word_dropout=0.0",
+    "task.context.epochs=1",
+    "task.doc2vec.epochs=2",
+    "task.doc2vec.infer_epochs=2",
+    "trainer.max_epochs=1",
+    "logger=none",
+]
+
+
+def run(*settings: str) -> subprocess.CompletedProcess:
+    return subprocess.run([sys.executable, "run.py", *settings], cwd=ROOT, capture_output=True, text=True, timeout=400)
+
+
+def command(folder: Path, out: Path, *settings: str) -> list[str]:
+    places = [f"model.vectors={folder}/vectors/v.txt", f"paths.data={folder}", f"paths.cache={folder}/cache"]
+    return ["task=sentiment", *SMALL, *places, f"hydra.run.dir={out}", *settings]
+
+
+@pytest.fixture(scope="module")
+def finished(little_treebank, tmp_path_factory) -> Path:
+    """The folder of a run of all rows."""
+    out = tmp_path_factory.mktemp("run")
+    done = run(*command(little_treebank, out))
     assert done.returncode == 0, done.stderr[-3000:]
-    metrics = json.loads((tmp_path / "metrics.json").read_text())
+    return out
+
+
+def test_every_row_end_to_end(finished):
+    metrics = json.loads((finished / "metrics.json").read_text())
     rows = metrics["rows"]
     wanted = {"word-average", "binb", "doc2vec", "lbl", "atd", "atd-best"}
     wanted |= {f"atd-{kind}" for kind in ("labels", "context", "tree", "refined")}
-    assert wanted <= set(rows) and metrics["primary_metric"] == "atd-best/fine"
+    assert wanted == set(rows) and metrics["primary_metric"] == "atd-best/fine"
     for row in rows.values():
-        assert {"fine", "binary", "fine_dev", "binary_dev"} <= set(row)
+        assert {"fine", "binary", "fine_dev", "binary_dev"} <= set(row) and row["seeds"] == 1
     assert rows["atd-best"]["binary"] > 90 and rows["atd-tree"]["binary"] > 85
-    chosen = json.loads((tmp_path / "settings.json").read_text())
+    chosen = json.loads((finished / "settings.json").read_text())
     assert set(chosen) == set(rows) and "length_power" in chosen["atd"][0] and "power" in chosen["atd-labels"][0]
-    page = (tmp_path / "report.html").read_text()
+    assert chosen["atd-best"][0]["members"] == 2 and "binb" in chosen["atd-best"][0]
+    page = (finished / "report.html").read_text()
     for title in ("Confusion", "Sentence map", "Nearest sentences", "Learning curves perplexity", "Chosen on dev"):
         assert title in page
+
+
+def test_a_checkpoint_knows_the_tokeniser_of_the_corpus(finished):
+    """Texts that come later are read as the treebank was: at white space, numbers as they are."""
+    saved = torch.load(finished / "checkpoints" / "atd-0" / "best.ckpt", weights_only=True)["atd"]
+    assert saved["tokeniser"] == {"kind": "whitespace", "language": "en", "lowercase": True, "numbers": False}
+    assert len(saved["attributes"]) == len(set(saved["attributes"][:-40])) + 40  # phrases, then the sentences of dev
+
+
+def test_a_resumed_run_keeps_finished_rows(finished):
+    """Two rows are lost: only they are run again, from their checkpoints, with the same result."""
+    before = json.loads((finished / "metrics.json").read_text())["rows"]
+    rows = finished / "rows"
+    for name in ("atd-context-0", "atd-best-0"):
+        (rows / f"{name}.npz").unlink()
+    kept = {path.name: path.stat().st_mtime_ns for path in rows.glob("*.npz")}
+    done = run(f"resume={finished}")
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert json.loads((finished / "metrics.json").read_text())["rows"] == before
+    found = {path.name: path.stat().st_mtime_ns for path in rows.glob("*.npz")}
+    assert set(found) - set(kept) == {"atd-context-0.npz", "atd-best-0.npz"}
+    assert {name: found[name] for name in kept} == kept
+
+
+@pytest.mark.parametrize("setting", ["data.attribute=label", "data.roots=true"])
+def test_keys_that_the_rows_would_not_heed_are_refused(little_treebank, tmp_path, setting):
+    done = run(*command(little_treebank, tmp_path, setting))
+    assert done.returncode == 2 and "the rows of task=sentiment choose their texts" in done.stderr

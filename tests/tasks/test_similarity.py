@@ -2,8 +2,8 @@ import pytest
 from omegaconf import OmegaConf
 
 from atd.errors import AtdError
+from atd.models import load
 from atd.neighbours import neighbours
-from tasks.learning.models import load
 from tasks.similarity import run
 from tests.tasks.tiny_model import NAMES, write_checkpoint
 

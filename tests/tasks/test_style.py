@@ -1,8 +1,14 @@
+"""What style is measured with: the classifier of real text, and the table of every text under every vector."""
+
+from __future__ import annotations
+
 import numpy as np
 import torch
 
 from atd.lm import MultiplicativeLM
-from tasks.generation.reader import Reader, confusion, evenly, perplexity_matrix, pieces
+from atd.ragged import Ragged
+from tasks.generation.reader import Reader, confusion, evenly, pieces
+from tasks.generation.style import perplexity_matrix
 
 
 def test_perplexity_matrix_is_the_exact_perplexity():
@@ -21,8 +27,8 @@ def test_perplexity_matrix_is_the_exact_perplexity():
 
 
 def test_pieces_stay_within_documents_and_skip_unknown_words():
-    tokens = np.array([5, 0, 6, 7, 8, 9, 10, 11, 12, 0, 13, 14])
-    ids, label = pieces(tokens, np.array([0, 6, 12]), np.array([3, 4]), 2)
+    texts = Ragged(np.array([5, 0, 6, 7, 8, 9, 10, 11, 12, 0, 13, 14]), np.array([0, 6, 12]))
+    ids, label = pieces(texts, np.array([3, 4]), 2)
     assert ids.tolist() == [[5, 6], [7, 8], [10, 11], [12, 13]] and label.tolist() == [3, 3, 4, 4]
 
 

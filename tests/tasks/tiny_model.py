@@ -6,8 +6,8 @@ from pathlib import Path
 
 import torch
 
+from atd.models import build
 from atd.vocabulary import Vocabulary
-from tasks.learning.models import build
 
 NAMES = ["bible-kjv", "blake-poems", "shakespeare-caesar", "shakespeare-hamlet", "m/30/<b>arts</b>", "../../etc/passwd"]
 TEXT = "light lights night bright the a of and to in lord king ship sea whale she said was very . , ; child garden"
@@ -38,5 +38,6 @@ def write_checkpoint(folder: Path, config: dict | None = None, names: list[str] 
     path.parent.mkdir(parents=True)
     states = [v.state() for v in vocabularies]
     saved = {"format": 1, "model": config, "vocabularies": states, "attributes": list(names), "optim": {}}
+    saved["tokeniser"] = {"kind": "fast", "language": "en", "lowercase": True, "numbers": True}
     torch.save({"state_dict": {f"model.{k}": v for k, v in model.state_dict().items()}, "atd": saved}, path)
     return folder

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasks.engine.canvas import COLOURS, axes
+from tasks.engine.canvas import COLOURS, axes, count_along
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,12 +26,12 @@ def history(trials: Sequence[Trial], metric: str, lower: bool) -> Figure:
         if points:
             ax.scatter(*zip(*points, strict=True), color=colour, marker=marker, label=state)
     done = [t for t in trials if t.state == "complete"]
-    best = (np.minimum if lower else np.maximum).accumulate([t.value for t in done])
+    best = (np.minimum if lower else np.maximum).accumulate([t.final for t in done])
     at = [*(t.number for t in done), trials[-1].number]
     ax.step(at, [*best, best[-1]], where="post", color=COLOURS[1], label="best so far")
     ax.set_xlabel("trial")
     ax.set_ylabel(metric)
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    count_along(ax.xaxis)
     spread(ax, [t.value for t in trials if t.value is not None], lower)
     ax.grid(alpha=0.3)
     ax.legend()
@@ -47,7 +47,7 @@ def spread(ax: Axes, values: Sequence[float], lower: bool) -> None:
 
 def parallel_coordinates(trials: Sequence[Trial], names: Sequence[str], metric: str, lower: bool) -> Figure:
     """One line per finished trial through its settings to its value; the better, the darker, the best in orange."""
-    done = sorted((t for t in trials if t.state == "complete"), key=lambda t: t.value, reverse=lower)
+    done = sorted((t for t in trials if t.state == "complete"), key=lambda t: t.final, reverse=lower)
     columns = [[t.params.get(name) for t in done] for name in names] + [[t.value for t in done]]
     figure, ax = axes(max(6.4, 1.5 * len(columns)), 4.6)
     heights = []
@@ -58,7 +58,7 @@ def parallel_coordinates(trials: Sequence[Trial], names: Sequence[str], metric: 
         for at, label in ticks:
             ax.text(i + 0.03, at, label, fontsize=7.5, va="center")
     for j, line in enumerate(np.array(heights).T):
-        style = {"color": COLOURS[0], "lw": 1.1, "alpha": 0.1 + 0.6 * j / len(done)}
+        style: dict[str, Any] = {"color": COLOURS[0], "lw": 1.1, "alpha": 0.1 + 0.6 * j / len(done)}
         if j == len(done) - 1:
             style = {"color": COLOURS[1], "lw": 2.4}
         ax.plot(range(len(columns)), line, **style)
@@ -108,7 +108,7 @@ def curves(trials: Sequence[Trial], metric: str, best: Trial, lower: bool) -> Fi
     for trial in trials:
         if trial.curve:
             epochs, values = zip(*sorted(trial.curve.items()), strict=True)
-            style = {"color": COLOURS[0], "lw": 1, "alpha": 0.5}
+            style: dict[str, Any] = {"color": COLOURS[0], "lw": 1, "alpha": 0.5}
             if trial.state == "pruned":
                 style = {"color": PRUNED, "lw": 1, "ls": "--", "marker": "x"}
             if trial is best:
@@ -116,7 +116,7 @@ def curves(trials: Sequence[Trial], metric: str, best: Trial, lower: bool) -> Fi
             ax.plot(epochs, values, **style)
     ax.set_xlabel("epoch")
     ax.set_ylabel(metric)
-    ax.xaxis.get_major_locator().set_params(integer=True)
+    count_along(ax.xaxis)
     spread(ax, [v for t in trials for v in t.curve.values()], lower)
     ax.grid(alpha=0.3)
     return figure

@@ -34,6 +34,12 @@ class Trial:
     note: str = ""
 
     @property
+    def final(self) -> float:
+        """The value of a finished trial."""
+        assert self.value is not None
+        return self.value
+
+    @property
     def params(self) -> dict[str, Any]:
         return {key.lstrip("+"): plain(value) for key, _, value in (line.partition("=") for line in self.settings)}
 
@@ -64,7 +70,7 @@ class Multirun:
 
     @property
     def best(self) -> Trial:
-        return (min if self.lower else max)(self.done, key=lambda t: t.value)
+        return (min if self.lower else max)(self.done, key=lambda t: t.final)
 
     def command(self, trial: Trial, without: str = "") -> str:
         settings = [line for line in (*self.fixed, *trial.settings) if line.partition("=")[0] != without]
@@ -85,7 +91,7 @@ class Summary(Callback):
 def read_study(folder: Path, config: DictConfig) -> Multirun:
     from tasks.engine.sweep.search import open_study, read_plan
 
-    plan = read_plan(list(config.hydra.overrides.task), OmegaConf.to_container(config.sweep.space))
+    plan = read_plan(list(config.hydra.overrides.task), config.sweep.space)
     study = open_study(folder.absolute(), config.sweep, plan)
     states = {"COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "failed"}
     trials, primary = [], ""
@@ -120,10 +126,12 @@ def study_importances(study) -> dict[str, float]:
 
 def read_grid(folder: Path) -> Multirun:
     """The jobs of a plain multirun, from what they left."""
-    trials, lines, primary, lower = [], {}, "", False
+    trials: list[Trial] = []
+    lines: dict[int, list[str]] = {}
+    primary, lower = "", False
     for path in sorted(folder.glob("*/.hydra/overrides.yaml"), key=lambda p: (len(p.parts[-3]), p)):
         run, n = path.parent.parent, len(trials)
-        lines[n] = shown(list(OmegaConf.load(path)))
+        lines[n] = shown([str(line) for line in OmegaConf.load(path)])
         trials.append(Trial(n, [], "failed"))
         if (run / "metrics.json").exists():
             metrics = json.loads((run / "metrics.json").read_text())
@@ -149,7 +157,7 @@ def choosing_metric(rows: dict[str, dict[str, float]], primary: str) -> str:
 
 def grid_importances(done: list[Trial], names: list[str]) -> dict[str, float]:
     """Main effects: the variance of the means per choice of a setting, as a share of the whole variance."""
-    values = [t.value for t in done]
+    values = [t.final for t in done]
     total = sum((v - mean(values)) ** 2 for v in values) if values else 0
     if len(names) < 2 or not total:
         return {}
@@ -157,7 +165,7 @@ def grid_importances(done: list[Trial], names: list[str]) -> dict[str, float]:
     for name in names:
         groups = defaultdict(list)
         for t in done:
-            groups[str(t.params.get(name))].append(t.value)
+            groups[str(t.params.get(name))].append(t.final)
         shares[name] = sum(len(g) * (mean(g) - mean(values)) ** 2 for g in groups.values()) / total
     return shares
 
@@ -171,8 +179,8 @@ def write_summary(multirun: Multirun, folder: Path, config: DictConfig) -> Path:
 
     best, m = multirun.best, multirun
     metric = m.metric.partition("/")[2]
-    row = {metric: best.value}
-    if m.primary and m.primary != m.metric:
+    row = {metric: best.final}
+    if m.primary and m.primary != m.metric and best.primary is not None:
         row[m.primary.partition("/")[2]] = best.primary
     result = Result("sweep", f"best/{metric}", {"best": row}, lower_is_better=m.lower)
     states = ", ".join(f"{sum(t.state == s for t in m.trials)} {s}" for s in ("complete", "pruned", "failed"))
@@ -182,9 +190,9 @@ def write_summary(multirun: Multirun, folder: Path, config: DictConfig) -> Path:
     result.text("Best settings", [f"Trial {best.number} of {len(m.trials)} ({states})."], commands)
     add_tables(result, m)
     add_figures(result, m)
-    cfg = OmegaConf.masked_copy(config, [key for key in config if key != "hydra"])
+    cfg = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
     seconds = sum(t.seconds or 0 for t in m.trials)
-    summary = {"metric": m.metric, "value": best.value, "best": best.number, "command": m.command(best)}
+    summary: dict[str, Any] = {"metric": m.metric, "value": best.value, "best": best.number, "command": m.command(best)}
     summary["trials"] = [vars(t) for t in m.trials]
     write_atomically(folder / "summary.json", json.dumps(summary, indent=1, default=str) + "\n")
     return write_report(result, folder, seconds, describe(cfg))
@@ -204,7 +212,7 @@ def add_tables(result: Result, m: Multirun) -> None:
         return
     groups = defaultdict(list)
     for t in m.done:
-        groups[json.dumps({k: v for k, v in t.params.items() if k != "seed"})].append(t.value)
+        groups[json.dumps({k: v for k, v in t.params.items() if k != "seed"})].append(t.final)
     if max(map(len, groups.values())) > 1:
         others = [n for n in m.names if n != "seed"]
         body = [

@@ -41,7 +41,7 @@ def sweep(config: DictConfig, arguments: list[str], launch: Launch) -> float:
         raise AtdError("sweep=…: needs Optuna; pip install -e '.[sweep]'")
     folder = Path(config.hydra.sweep.dir).absolute()
     folder.mkdir(parents=True, exist_ok=True)
-    plan = read_plan(arguments, OmegaConf.to_container(config.sweep.space))
+    plan = read_plan(arguments, config.sweep.space)
     try:
         with FileLock(folder / "sweep.lock", timeout=0):
             OmegaConf.save(config, folder / "multirun.yaml")
@@ -57,14 +57,14 @@ def sweep(config: DictConfig, arguments: list[str], launch: Launch) -> float:
     return study.best_value
 
 
-def read_plan(arguments: Sequence[str], preset: dict[str, Any]) -> Plan:
+def read_plan(arguments: Sequence[str], preset: DictConfig) -> Plan:
     """The preset's ranges and the command line's, which has the last word on a setting; what is no range is fixed."""
     from hydra.core.override_parser.overrides_parser import OverridesParser
 
     parser = OverridesParser.create()
     given = parser.parse_overrides(list(arguments))
     named = {o.key_or_group for o in given}
-    brought = parser.parse_overrides([f"{key}={value}" for key, value in preset.items() if key not in named])
+    brought = parser.parse_overrides([f"{key!s}={value}" for key, value in preset.items() if key not in named])
     overrides = sorted([*brought, *given], key=lambda o: "." in o.key_or_group)  # groups before keys in them
     space = {o.key_or_group: distribution(o) for o in overrides if o.is_sweep_override()}
     if not space:
@@ -76,13 +76,14 @@ def distribution(override: Override) -> BaseDistribution:
     """Hydra's range grammar in Optuna's terms."""
     from optuna.distributions import CategoricalDistribution, FloatDistribution, IntDistribution
 
-    key, value = override.key_or_group, override.value()
+    key = override.key_or_group
+    value: Any = override.value()
     log = "log" in getattr(value, "tags", ())
     if override.is_choice_sweep():
         return CategoricalDistribution(list(override.sweep_string_iterator()))
     if override.is_range_sweep():
         values = list(value.range())
-        kind = IntDistribution if all(type(v) is int for v in values) else FloatDistribution
+        kind: Any = IntDistribution if all(type(v) is int for v in values) else FloatDistribution
         return kind(values[0], values[-1], step=value.step)
     if override.is_interval_sweep():
         kind = IntDistribution if type(value.start) is int else FloatDistribution

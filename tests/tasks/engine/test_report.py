@@ -47,32 +47,3 @@ def test_metrics_have_the_stable_names(tmp_path):
 def test_numbers_read_well():
     shown = [number(v) for v in (1.23456, 123.456, 7, None, "x", 0.00012345)]
     assert shown == ["1.235", "123.5", "7", "", "x", "0.0001234"]
-
-
-def label_boxes(figure):
-    from matplotlib.text import Text
-
-    figure.canvas.draw()
-    return [Text.get_window_extent(t) for t in figure.axes[0].texts]  # the words, without their leader lines
-
-
-def test_map_labels_do_not_overlap():
-    import numpy as np
-
-    rng = np.random.default_rng(0)
-    points = np.r_[np.zeros((6, 2)), rng.normal(size=(20, 2))]  # six on one spot
-    boxes = label_boxes(scatter_map(points, [f"attribute {i}" for i in range(len(points))]))
-    assert len(boxes) == 26
-    overlaps = sum(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
-    assert overlaps == 0
-
-
-def test_plane_keeps_neighbours_and_small_figures_draw():
-    import numpy as np
-
-    vectors = np.array([[1, 0, 0], [0.9, 0.1, 0], [0, 0, 1.0]])
-    points = plane(vectors)
-    assert np.linalg.norm(points[0] - points[1]) < np.linalg.norm(points[0] - points[2])
-    assert plane(np.ones((1, 3))).shape == (1, 2)
-    heatmap(np.array([[1.0, -0.5], [-0.5, 1.0]]), ["a", "b"], "correlation").canvas.draw()
-    learning_curves({"atd": [{"epoch": 0, "val/perplexity": 3.0}]}).canvas.draw()

@@ -31,7 +31,7 @@ def batch() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
 
 def test_the_likelihood_is_the_weighted_sum_over_components():
     m, (context, target, a) = model(), batch()
-    x = m.vectors()
+    x = m.attributes.vectors()  # of every component
     p = torch.zeros(7, dtype=torch.float64)
     for j in range(2):
         logits = MultiplicativeLM.logits(m, context, x[2 * a + j])
@@ -50,7 +50,7 @@ def test_one_component_is_the_plain_model():
 
 def test_a_ready_vector_or_none_bypasses_the_mixture():
     m, (context, target, a) = model(), batch()
-    x = m.mean_vectors()
+    x = m.vectors()
     torch.testing.assert_close(m.nll(context, target, x[a]), MultiplicativeLM.nll(m, context, target, x[a]))
     torch.testing.assert_close(m.hidden(context, a), m.hidden(context, x[a]))
     assert m.nll(context, target).isfinite()
@@ -61,9 +61,9 @@ def test_sampling_tends_to_the_exact_loss_and_trains_all_parts():
     m = m.float()
     exact = m.nll(context, target, a).item()
     noise, g = Noise([5] * 11), torch.Generator().manual_seed(0)
-    drawn = [m.sampled_nll(context, target, noise, 4000, g, a).item() for _ in range(5)]
+    drawn = [m.sampled_nll(context, target, noise.draw(4000, g), a).item() for _ in range(5)]
     assert sum(drawn) / 5 == pytest.approx(exact, rel=0.05)
-    m.sampled_nll(context, target, noise, 50, g, a).backward()
+    m.sampled_nll(context, target, noise.draw(50, g), a).backward()
     assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in (m.u, m.L, m.W_fd, m.W_fv, m.C))
 
 

@@ -13,7 +13,7 @@ from atd import precision
 from atd.errors import AtdError
 from tasks.engine.check import check
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent.parent.parent
 
 
 def composed(*overrides):
@@ -48,12 +48,54 @@ def test_bf16_on_a_cpu_is_accepted_where_it_pays(monkeypatch):
         ("seed=-1", "seed=-1: must be a whole number, 0 or more"),
         ("trainer.precision=16-mixed", "trainer.precision=16-mixed: emulated and very slow here"),
         ("model.sparse=true", "needs optim=adagrad"),
+        ("task.words=0", "task.words=0: must be a whole number, 1 or more"),
+        ("data.batch_size=0", "data.batch_size=0: must be a whole number, 1 or more"),
+        ("logger.mode=sometimes", "one of online, offline, disabled, or null"),
+        ("inference.l2=0", "inference.l2=0: must be a number above 0"),
     ],
 )
 def test_impossible_values_are_explained(override, says):
+    companions = ["logger=wandb"] if override.startswith("logger") else []
     with pytest.raises(AtdError, match=says) as error:
-        check(composed(override))
+        check(composed(*companions, override))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("overrides", "says"),
+    [
+        ("optim=rows", "task=tour: does not work with optim=rows; choose optim=adam, sgd or adagrad"),
+        ("model=ranking", "task=tour: does not work with model=ranking; choose model=atd, tensor or mixture"),
+        ("model=lbl", "task=tour: does not work with model=lbl; choose model="),
+        (
+            "task=sentiment data=gutenberg_sample",
+            "task=sentiment: does not work with data=gutenberg_sample; choose data=treebank or treebank_sample",
+        ),
+        ("task=crosslingual data=blogs_sample", "choose data=europarl_rcv or europarl_rcv_sample"),
+        (
+            "task=authorship data=table data.path=x.csv data.attributes=[a]",
+            "task=authorship: does not work with data=table; choose data=blogs or blogs_sample",
+        ),
+        ("data=europarl_rcv_sample", "task=tour: does not work with data=europarl_rcv_sample; choose data="),
+        ("data.path=x.csv", "data.path=x.csv: data=gutenberg_sample writes its own text and reads no file; your own"),
+        ("data=gutenberg data.path=x.csv", "data.path=x.csv: data=gutenberg reads no table; your own table is data=table"),
+        ("model.name=nope", "model.name=nope: no such model; choose model=atd, lbl, mixture, unshared, tensor or ranking"),
+        ("optim.name=nope", "optim.name=nope: no such optim; choose optim=adam, adagrad, sgd or rows"),
+        ("data=table", "data.path: has no default; your own table is data=table data.path=reviews.csv"),
+        ("data=table data.path=x.csv", "data.attributes: has no default; your own table is data=table"),
+        ("inference.name=nope", "inference.name=nope: no such inference; choose inference=convex or sgd"),
+    ],
+)
+def test_what_does_not_fit_is_one_line_with_a_choice_that_does(overrides, says):
+    with pytest.raises(AtdError) as error:
+        check(composed(*overrides.split()))
+    assert says in str(error.value) and "\n" not in str(error.value)
+
+
+def test_every_task_says_what_it_works_with():
+    """The default corpus, model and optimiser of every task fit it."""
+    for path in sorted((ROOT / "conf/task").glob("*.yaml")):
+        check(composed(f"task={path.stem}"))
 
 
 @pytest.mark.parametrize(

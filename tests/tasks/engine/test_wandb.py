@@ -16,7 +16,7 @@ from atd.errors import AtdError
 from tasks.engine import job
 from tasks.engine import wandb as wandb_run
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parent.parent.parent.parent
 SMALL = ["model.K=8", "model.F=8", "model.D=4", "data.batch_size=4000", "optim.samples=50", "trainer.max_epochs=1"]
 SMALL += ["trainer.threads=1", "task.words=5", "logger=wandb"]
 

@@ -7,16 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
 from atd.permutation import Permutation
+from atd.ragged import offsets_of
 from atd.vocabulary import BOS_ID
 from atd.windows import WindowLoader
-from atd.encoded import EncodedCorpus
 
 
 def corpus(lengths: list[int], attributes: str = "document", seed: int = 0) -> EncodedCorpus:
     rng = np.random.default_rng(seed)
-    offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+    offsets = offsets_of(lengths)
     n = int(offsets[-1])
     shape = {"document": len(lengths), "many": (len(lengths), 3), "token": n}[attributes]
     values = rng.integers(0, 100, shape).astype(np.int32)
@@ -36,7 +37,7 @@ def naive(c: EncodedCorpus, context: int) -> dict[int, tuple]:
 
 
 def seen(loader: WindowLoader) -> list[int]:
-    return [t for batch in loader for t in batch[1].tolist()]
+    return [t for batch in loader for t in batch.target.tolist()]
 
 
 @given(st.integers(1, 3000), st.integers(0, 2**32))
@@ -70,9 +71,10 @@ def test_permutation_looks_random():
 def test_batches_equal_the_naive_construction(lengths, context, batch_size, attributes, shuffle):
     c = corpus(lengths, attributes)
     expected, found = naive(c, context), {}
-    for context_BN, target_B, attribute in WindowLoader(c, context, batch_size, seed=1, shuffle=shuffle):
-        assert 1 <= len(target_B) <= batch_size
-        found |= {t: (x, a) for t, x, a in zip(target_B.tolist(), context_BN.tolist(), attribute.tolist())}
+    for batch in WindowLoader(c, context, batch_size, seed=1, shuffle=shuffle):
+        assert 1 <= len(batch) == len(batch.context) <= batch_size
+        rows = zip(batch.target.tolist(), batch.context.tolist(), batch.attribute.tolist(), strict=True)
+        found |= {target: (words, attribute) for target, words, attribute in rows}
     assert found == expected
 
 
@@ -101,12 +103,16 @@ def test_ranks_share_every_batch(n, world_size, groups):
     def batches(rank, world):
         loader = WindowLoader(c, 2, 10, seed=0, rank=rank, world_size=world, groups=groups)
         assert len(list(loader)) == len(loader)
-        return [b[1].tolist() for b in loader]
+        return list(loader)
 
     ranks = [batches(r, world_size) for r in range(world_size)]
-    assert all(part for rank in ranks for part in rank)
-    assert [[t for part in parts for t in part] for parts in zip(*ranks)] == batches(0, 1)
-    assert sorted(t for rank in ranks for part in rank for t in part) == list(range(10, 10 + n))
+    for parts, whole in zip(zip(*ranks, strict=True), batches(0, 1), strict=True):
+        assert all(len(part) for part in parts)
+        assert [t for part in parts for t in part.target.tolist()] == whole.target.tolist()
+        assert [part.place[0] for part in parts] == np.cumsum([0, *map(len, parts[:-1])]).tolist()
+        assert {part.place[1] for part in parts} == {len(whole)}
+        assert [part.weight * len(whole) for part in parts] == pytest.approx([len(part) * world_size for part in parts])
+    assert sorted(t for rank in ranks for part in rank for t in part.target.tolist()) == list(range(10, 10 + n))
 
 
 def test_too_small_for_the_ranks_is_an_error():
@@ -116,18 +122,18 @@ def test_too_small_for_the_ranks_is_an_error():
 
 def test_drop_last_makes_equal_batches():
     loader = WindowLoader(corpus([25]), 2, 10, seed=0, drop_last=True)
-    assert [len(b[1]) for b in loader] == [10, 10] and loader.examples == 20
+    assert [len(batch) for batch in loader] == [10, 10] and loader.examples == 20
 
 
 def test_groups_are_apart_and_evenly_interleaved():
     c = corpus([30, 7, 60, 33])
     loader = WindowLoader(c, 3, 10, seed=2, groups=[4, 9, 4, 9])
     expected, groups = naive(c, 3), []
-    for context_BN, target_B, _, group in loader:
-        documents = np.searchsorted(c.offsets, target_B.numpy() - 10, side="right") - 1
-        assert set(documents) <= ({0, 2} if group == 4 else {1, 3})
-        assert context_BN.tolist() == [expected[t][0] for t in target_B.tolist()]
-        groups.append(group)
+    for batch in loader:
+        documents = np.searchsorted(c.offsets, batch.target.numpy() - 10, side="right") - 1
+        assert set(documents) <= ({0, 2} if batch.language == 4 else {1, 3})
+        assert batch.context.tolist() == [expected[t][0] for t in batch.target.tolist()]
+        groups.append(batch.language)
     assert sorted(seen(loader)) == list(range(10, 140))
     assert groups.count(4) == 9 and groups.count(9) == 4
     assert all(groups[i : i + 4].count(9) >= 1 for i in range(len(groups) - 3))  # never far from the next of the rarer
@@ -138,16 +144,16 @@ def test_a_saved_position_resumes_exactly(position):
     c = corpus([60, 40])
     loader = WindowLoader(c, 2, 10, seed=0)
     loader.set_epoch(3)
-    whole = [b[1].tolist() for b in loader]
+    whole = [batch.target.tolist() for batch in loader]
     batches = iter(loader)
-    assert [next(batches)[1].tolist() for _ in range(position)] == whole[:position]
+    assert [next(batches).target.tolist() for _ in range(position)] == whole[:position]
     state = loader.state_dict() if position else {**loader.state_dict(), "position": 0}
 
     other = WindowLoader(c, 2, 10, seed=0, rank=0, world_size=1)
     other.load_state_dict(state)
     batches = iter(other)  # Lightning makes the iterator first and names the epoch afterwards
     other.set_epoch(3)
-    assert [b[1].tolist() for b in batches] == whole[position:]
+    assert [batch.target.tolist() for batch in batches] == whole[position:]
     other.set_epoch(4)
     assert len(list(other)) == len(other) == 10
 

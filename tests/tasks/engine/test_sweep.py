@@ -22,7 +22,7 @@ from atd.errors import AtdError
 from tasks.engine.sweep.report import Multirun, Trial, grid_importances, read_grid, read_study, write_summary
 from tasks.engine.sweep.search import assignments, read_plan, sweep
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent.parent
 RANGES = ["model.F=int(interval(2,12))", "optim.lr=tag(log,interval(1e-3,1e-1))"]
 
 

@@ -1,0 +1,147 @@
+"""A row of the results: the configuration as it stands, changed by what `task.changes` says of the row.
+
+Every row is a ranking model, trained and judged once for each of its seeds.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import torch
+from omegaconf import DictConfig, OmegaConf, open_dict
+from omegaconf.errors import OmegaConfBaseException
+
+from atd.errors import AtdError
+from atd.pretrained import read_vectors
+from atd.ranking import RankingModel
+from atd.vocabulary import BOS_ID
+from tasks.crosslingual.evaluation import evaluate
+from tasks.crosslingual.settings import Settings
+from tasks.engine.check import check, first_line, unknown_key
+from tasks.engine.groups import RowSteps
+from tasks.engine.rows import Outcome
+from tasks.engine.settings import typed
+from tasks.learning.comparison import checkpoint_name
+from tasks.learning.corpora import open_corpus
+from tasks.learning.ranking import Ranking, build_ranking, load_ranking
+from tasks.learning.training import fit
+
+if TYPE_CHECKING:
+    from datamodules.europarl_rcv import EuroparlRCV
+
+GLOVE = 100  # dimension of the vectors that `glove` names; F principal components of them are used
+
+
+@dataclass
+class RankingRow:
+    """A row with its own settings and corpus."""
+
+    name: str
+    cfg: DictConfig  # with the row's changes
+    out: Path
+
+    @cached_property
+    def task(self) -> Settings:
+        return typed(Settings, self.cfg.task)
+
+    @cached_property
+    def data(self) -> EuroparlRCV:
+        """Opened once, when it is first needed: a row that a resumed run takes from the disk needs none."""
+        data = cast("EuroparlRCV", open_corpus(self.cfg))
+        objective = self.task.objective
+        data.draws = objective.contrastive if self.task.draw and objective.loss == "hinge" else 0
+        return data
+
+    @property
+    def seeds(self) -> range:
+        return range(self.cfg.seed, self.cfg.seed + self.task.seeds)
+
+    def label(self, seed: int) -> str:
+        """The name of a seed's checkpoints and learning curve."""
+        return checkpoint_name(self.name, seed, self.task.seeds)
+
+    def run(self, seed: int) -> Outcome:
+        """Train and judge. Topics are judged on the same documents whatever the seed of training."""
+        module, curve = self.train(seed)
+        scores, verdicts = evaluate(module.model.eval(), self.data, self.task, self.cfg.seed)
+        return Outcome(scores, facts={"curve": curve, "verdicts": [asdict(verdict) for verdict in verdicts]})
+
+    def train(self, seed: int) -> tuple[Ranking, list[dict[str, float]]]:
+        """The trained model of a seed, at its best epoch, and its learning curve."""
+        torch.manual_seed(seed)
+        self.data.seed = seed
+        config = cast("dict[str, Any]", OmegaConf.to_container(self.cfg.model, resolve=True))
+        module = Ranking(
+            started(config, self.data),
+            self.data.vocabularies,
+            self.task.objective,
+            typed(RowSteps, self.cfg.optim, "optim"),
+            len(self.data.train_dataloader()) * self.cfg.trainer.max_epochs,
+            config,
+            seed,
+        )
+        curve = fit(module, self.data, self.cfg, self.out, self.label(seed), monitor="val/retrieval", mode="max")
+        return module, curve
+
+    def model(self, seed: int) -> RankingModel:
+        """The trained model of a seed, out of its checkpoint."""
+        return load_ranking(self.out / "checkpoints" / self.label(seed) / "best.ckpt")
+
+
+def rows_of(cfg: DictConfig, out: Path) -> dict[str, RankingRow]:
+    """The rows that `task.rows` names, all of them checked before the first one starts."""
+    known = ", ".join(cfg.task.changes)
+    if not cfg.task.rows:
+        raise AtdError(f"task.rows: name at least one of {known}")
+    for name in cfg.task.rows:
+        if name not in cfg.task.changes:
+            raise AtdError(f"task.rows={name}: no such row; task.changes has {known}")
+    return {name: RankingRow(name, changed(cfg, name), out) for name in cfg.task.rows}
+
+
+def changed(cfg: DictConfig, name: str) -> DictConfig:
+    """The configuration of a row; what is wrong in it is said in one line that names the row."""
+    where = f"task.changes.{name}"
+    changes = cfg.task.changes[name] or {}
+    for group, values in changes.items():
+        if group not in cfg:
+            raise AtdError(unknown_key(f"{where}.{group}", list(cfg)))
+        if isinstance(cfg[group], DictConfig) and not isinstance(values, DictConfig):
+            raise AtdError(f"{where}.{group}={values}: must be a mapping")
+    try:
+        with open_dict(cfg):  # unknown keys may come in: the check names them
+            row = cast("DictConfig", OmegaConf.merge(cfg, changes))
+        for key in {"pairs", "limit"} & set(changes.get("task", {})):
+            row.data[key] = row.task[key]  # by itself in conf/data, but the saved configuration of a run has values
+        check(row)
+    except (AtdError, OmegaConfBaseException) as error:
+        raise AtdError(f"{where}: {first_line(error)}") from None
+    resolve_vectors(row)
+    return row
+
+
+def resolve_vectors(row: DictConfig) -> None:
+    """`glove` becomes the path of the file, found or downloaded. A sample's words are few: it starts without."""
+    for group in (row.model, row.data):
+        if group.vectors == "glove" and row.data.get("sample"):
+            group.vectors = None
+        elif group.vectors == "glove":
+            from datamodules.vectors import find_glove
+
+            group.vectors = str(find_glove(row.paths.data, GLOVE))
+
+
+def started(config: dict[str, Any], data: EuroparlRCV) -> RankingModel:
+    """The model that conf/model/ranking.yaml describes, started at pretrained vectors if it names some."""
+    model = build_ranking(config, data.languages, data.vocabularies)
+    if model.spelling:
+        with torch.no_grad():
+            model.W_fv[torch.from_numpy(~data.trained())] = 0  # a word never trained is its n-grams alone
+    if config["vectors"]:
+        vectors, _ = read_vectors(config["vectors"], data.vocabularies[0])
+        known = (vectors != vectors[BOS_ID]).any(1)  # a word without a vector shares the default row
+        model.start_at(0, vectors, known, fixed=config["fixed"])
+    return model

@@ -1,0 +1,217 @@
+"""Any command `python run.py …`, run for real but small: sample corpora, a few dimensions, one epoch, one seed.
+
+    python tests/small_runs.py 'task=sentiment' 'experiment=languages5 seed=3'
+
+runs both in this process and prints where their folders are. The tests of the documentation and of the experiments use
+it: importing Lightning takes longer than most of these runs.
+"""
+
+from __future__ import annotations
+
+import atexit
+import csv
+import functools
+import itertools
+import json
+import math
+import os
+import random
+import shlex
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from hydra import compose, initialize_config_dir
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import DictConfig, OmegaConf
+
+ROOT = Path(__file__).parent.parent
+CONF = ROOT / "conf"
+TOUR = "outputs/tour/2026-01-31_12-00-00"  # the run folder that the documentation speaks of
+
+# What makes any run small, a corpus and a task, each as far as the configuration has the key.
+SMALL: dict[str, Any] = {
+    "model.K": 8,
+    "model.F": 8,
+    "model.D": 4,
+    "trainer.max_epochs": 1,
+    "trainer.threads": 1,
+    "data.batch_size": 2048,
+    "optim.samples": 100,
+    "task.seeds": 1,
+    "task.workers": 1,
+}
+ENCODER = {"D": 8, "F": 8, "epochs": 1}
+OF_DATA: dict[str, dict[str, Any]] = {
+    "treebank_sample": {"data.sentences": 60, "data.roots": True},
+    "languages_sample": {"data.lines": 300, "data.sources": ["europarl"]},
+    "europarl_rcv_sample": {"data.batch_size": 512},
+}
+OF_TASK: dict[str, dict[str, Any]] = {
+    "tour": {"task.words": 5},
+    "generation": {"task.samples": 2, "task.words": 10, "task.matrix_words": 100},
+    "madlibs": {"task.sequences": 20, "task.shown": 1, "data.tagger.epochs": 1},
+    "sentiment": {
+        "task.members": 1,
+        **{f"task.tree.{key}": value for key, value in ENCODER.items()},
+        **{f"task.context.{key}": value for key, value in ENCODER.items()},
+        "task.doc2vec.epochs": 1,
+        "task.doc2vec.infer_epochs": 1,
+    },
+    "crosslingual": {"task.sizes": [100], "task.bibles": []},
+    "authorship": {
+        "task.folds": 2,
+        "task.leave_out": 2,
+        "task.texts": 10,
+        "task.classifier.epochs": 1,
+        "task.predictor.epochs": 1,
+    },
+    "explore": {"task.seconds": 0.2, "task.port": 0},
+}
+
+
+def composed(*words: str) -> DictConfig:
+    with initialize_config_dir(str(CONF), version_base="1.3"):
+        return compose("config", list(words))
+
+
+def jobs(words: Sequence[str]) -> list[list[str]]:
+    """The runs that a command starts: all of a grid; of a search one, at the low end of every range."""
+    words = [word for word in words if word not in ("-m", "--multirun")]
+    parsed = OverridesParser.create().parse_overrides(words)
+    if not any(word.startswith("sweep=") for word in words):
+        choices = [
+            [f"{o.get_key_element()}={v}" for v in o.sweep_string_iterator()] if o.is_sweep_override() else [word]
+            for o, word in zip(parsed, words, strict=True)
+        ]
+        return [list(job) for job in itertools.product(*choices)]
+    from tasks.engine.sweep.search import assignments, read_plan
+
+    fixed = [word for o, word in zip(parsed, words, strict=True) if not o.is_sweep_override()]
+    plan = read_plan(words, OmegaConf.to_container(composed(*fixed).sweep.space))
+    corner = {key: d.choices[0] if hasattr(d, "choices") else d.low for key, d in plan.space.items()}
+    return [[*plan.fixed, *assignments(corner)]]
+
+
+def checked(words: Sequence[str]) -> list[DictConfig]:
+    """The configuration of every run that a command starts; an error if one of its settings cannot be."""
+    from tasks.engine.check import check
+
+    out = []
+    for job in jobs(words):
+        out.append(composed(*job))
+        check(out[-1])
+    return out
+
+
+def too_large(cfg: DictConfig) -> bool:
+    """Needs GPUs, a cluster or several processes, or measures time: such a command is composed and checked only."""
+    trainer = cfg.trainer
+    several = trainer.devices != 1 or trainer.num_nodes > 1
+    return several or trainer.accelerator == "gpu" or cfg.get("cluster") is not None or cfg.task.name == "benchmark"
+
+
+def shrunk(words: Sequence[str]) -> list[str]:
+    """The same command on a sample corpus and in small."""
+    words = list(words)
+    name = composed(*words).data.name
+    if (CONF / "data" / f"{name}_sample.yaml").exists():
+        words = [word for word in words if not word.startswith("data=")] + [f"data={name}_sample"]
+    cfg = composed(*words)
+    small = SMALL | OF_DATA.get(cfg.data.name, {}) | OF_TASK.get(cfg.task.name, {})
+    if not OmegaConf.select(cfg, "optim.samples"):
+        small.pop("optim.samples")  # the exact softmax stays exact
+    return words + [f"{key}={json.dumps(value)}" for key, value in small.items() if has(cfg, key)]
+
+
+def has(cfg: DictConfig, key: str) -> bool:
+    group, _, name = key.rpartition(".")
+    return name in (OmegaConf.select(cfg, group) or {})
+
+
+def run_small(words: Sequence[str], out: Path | None = None) -> Path:
+    """Run the first job of a command in small, in this process; returns its folder."""
+    from tasks.engine.job import resume_arguments, run
+
+    words = resume_arguments(list(words))
+    folder = next((word.partition("=")[2] for word in words if word.startswith("resume=")), None)
+    if folder is not None:
+        run(composed(f"resume={folder}"), Path(folder))
+        return Path(folder)
+    cfg = composed(*shrunk(jobs(words)[0]))
+    out = out or Path(tempfile.mkdtemp(dir=scratch(), prefix=cfg.task.name))
+    run(cfg, out)
+    return out
+
+
+def finite_metric(out: Path) -> bool:
+    """metrics.json names a primary metric, which one of its rows has, and which is a number; the report is there."""
+    metrics = json.loads((out / "metrics.json").read_text())
+    row, _, name = metrics["primary_metric"].rpartition("/")
+    value = metrics["value"]
+    return math.isfinite(value) and metrics["rows"][row][name] == value and (out / "report.html").stat().st_size > 0
+
+
+@functools.cache
+def scratch() -> Path:
+    """A folder for the runs of this process, and for the corpora they share."""
+    folder = Path(tempfile.mkdtemp(prefix="atd-small-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+@contextmanager
+def small_world(data: Path | None = None) -> Iterator[Path]:
+    """The working folder of documented commands, with the table that they speak of and no real corpora."""
+    here = scratch() / "here"
+    before = Path.cwd(), {name: os.environ.get(name) for name in ("ATD_CACHE", "ATD_DATA")}
+    os.environ |= {"ATD_CACHE": str(scratch() / "cache"), "ATD_DATA": str(data or here / "data")}
+    here.mkdir(exist_ok=True)
+    os.chdir(here)
+    try:
+        if not Path("reviews.csv").exists():
+            write_reviews(Path("reviews.csv"))
+        yield here
+    finally:
+        os.chdir(before[0])
+        for name, value in before[1].items():
+            os.environ.pop(name) if value is None else os.environ.update({name: value})
+
+
+@functools.cache
+def tour() -> Path:
+    """The trained model of the documentation; called inside `small_world`."""
+    return run_small([], Path(TOUR).absolute())
+
+
+def write_reviews(path: Path, rows: int = 300) -> None:
+    """A table with the columns that the documentation speaks of."""
+    draw = random.Random(0)
+    tastes = {"20s": "phone game party music", "60s": "garden book tea theatre"}
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(["text", "age", "gender"])
+        for _ in range(rows):
+            age, gender = draw.choice(list(tastes)), draw.choice("fm")
+            a, b = draw.choices(tastes[age].split(), k=2)
+            table.writerow([f"the {a} was {draw.choice(['good', 'bad'])} and the {b} too .", age, gender])
+
+
+def main() -> int:
+    sys.path.insert(0, str(ROOT))
+    with small_world(ROOT / "data"):
+        for command in map(shlex.split, sys.argv[1:]):
+            checked(command)
+            out = run_small(command)
+            print(out)
+            if not finite_metric(out):
+                return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""Every file of conf/experiment runs, and every task on every sample corpus it works with: for real, but small."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+import small_runs
+import yaml
+from small_runs import CONF, finite_metric, run_small
+
+EXPERIMENTS = sorted(path.stem for path in (CONF / "experiment").glob("*.yaml"))
+TASKS = ("tour", "generation", "madlibs", "sentiment", "crosslingual", "languages", "authorship")  # that train
+SAMPLES = sorted(path.stem for path in (CONF / "data").glob("*_sample.yaml"))
+
+
+@pytest.fixture(autouse=True)
+def world():
+    with small_runs.small_world():
+        yield
+
+
+@pytest.mark.parametrize("name", EXPERIMENTS)
+def test_an_experiment_runs(name, request):
+    words = [f"experiment={name}"]
+    if name in ("maps", "similarity"):
+        words.append(f"checkpoint={request.getfixturevalue('bloggers')}")
+    assert finite_metric(run_small(words))
+
+
+@pytest.fixture(scope="module")
+def bloggers(tmp_path_factory) -> Path:
+    """A model of the kinds of blogger and the words that the experiments on checkpoints ask for."""
+    settings = {name: yaml.safe_load((CONF / f"experiment/{name}.yaml").read_text()) for name in ("maps", "similarity")}
+    rows = settings["similarity"]["task"]["rows"]
+    words = [row["query"] for row in rows]
+    kinds = {row[side] for row in rows for side in "ab"}
+    kinds |= {word for mix in settings["maps"]["task"]["mix"] for word in mix.split() if "/" in word}
+    path = tmp_path_factory.mktemp("bloggers") / "posts.csv"
+    with path.open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow(["text", "gender", "age", "industry"])
+        for i in range(20 * len(kinds)):
+            text = f"my {words[i % len(words)]} and your {words[i % 3]} are here ."
+            table.writerow([text, *sorted(kinds)[i % len(kinds)].split("/")])
+    columns = "data.text=text", "data.attributes=[gender,age,industry]"
+    with small_runs.small_world():
+        return run_small(["data=table", f"data.path={path}", *columns])
+
+
+@pytest.mark.parametrize("data", SAMPLES)
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_runs_on_the_samples_it_fits_and_refuses_the_others(task, data):
+    """A corpus that a task cannot use is refused in one line that says which it can."""
+    from atd.errors import AtdError
+
+    words = [f"task={task}", f"data={data}"]
+    try:
+        small_runs.checked(words)
+    except AtdError as error:
+        assert f"task={task}: does not work with data={data}; choose data=" in str(error)
+    else:
+        assert finite_metric(run_small(words))
+
+
+def test_every_task_that_trains_is_tried():
+    """A task that has no FITS for data looks at none."""
+    import importlib
+
+    names = {path.stem for path in (CONF / "task").glob("*.yaml")}
+    fits = {name: importlib.import_module(f"tasks.{name}").FITS for name in names}
+    assert {name for name in names if fits[name].data} == {*TASKS, "benchmark"}
