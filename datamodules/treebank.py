@@ -36,8 +36,10 @@ LABELS = ("very negative", "negative", "neutral", "positive", "very positive")
 
 
 class Treebank(Corpus):
-    """After `setup`: `sentences(split)`, `phrases()` and `trees(split)`. Columns of sentences and phrases: `label` 0–4,
-    and `root`, whether the text is a whole sentence.
+    """Sentences, phrases and trees, and a corpus for language models.
+
+    After `setup`: `sentences(split)`, `phrases()` and `trees(split)`. Sentences and phrases have columns `label`, 0 to
+    4, and `root`, whether the text is a whole sentence.
 
     For language models `encoded["train"]` holds every distinct phrase (`roots`: the sentences), val and test the
     sentences of dev and test. With `attribute: phrase` the held-out ones have rows of their own, untrained: infer them.

@@ -47,13 +47,13 @@ SMALL: dict[str, Any] = {
 }
 ENCODER = {"D": 8, "F": 8, "epochs": 1}
 OF_DATA: dict[str, dict[str, Any]] = {
-    "treebank_sample": {"data.sentences": 60, "data.roots": True},
+    "treebank_sample": {"data.sentences": 60},
     "languages_sample": {"data.lines": 300, "data.sources": ["europarl"]},
     "europarl_rcv_sample": {"data.batch_size": 512},
 }
 OF_TASK: dict[str, dict[str, Any]] = {
-    "tour": {"task.words": 5},
-    "generation": {"task.samples": 2, "task.words": 10, "task.matrix_words": 100},
+    "tour": {"task.words": 5, "data.roots": True},
+    "generation": {"task.samples": 2, "task.words": 10, "task.matrix_words": 100, "data.posts": 3},
     "madlibs": {"task.sequences": 20, "task.shown": 1, "data.tagger.epochs": 1},
     "sentiment": {
         "task.members": 1,
@@ -92,8 +92,9 @@ def jobs(words: Sequence[str]) -> list[list[str]]:
     from tasks.engine.sweep.search import assignments, read_plan
 
     fixed = [word for o, word in zip(parsed, words, strict=True) if not o.is_sweep_override()]
-    plan = read_plan(words, OmegaConf.to_container(composed(*fixed).sweep.space))
-    corner = {key: d.choices[0] if hasattr(d, "choices") else d.low for key, d in plan.space.items()}
+    preset: Any = OmegaConf.to_container(composed(*fixed).sweep.space)
+    plan = read_plan(words, preset)
+    corner = {key: getattr(d, "choices", [getattr(d, "low", None)])[0] for key, d in plan.space.items()}
     return [[*plan.fixed, *assignments(corner)]]
 
 
@@ -108,11 +109,12 @@ def checked(words: Sequence[str]) -> list[DictConfig]:
     return out
 
 
-def too_large(cfg: DictConfig) -> bool:
+def too_large(words: Sequence[str], cfg: DictConfig) -> bool:
     """Needs GPUs, a cluster or several processes, or measures time: such a command is composed and checked only."""
     trainer = cfg.trainer
     several = trainer.devices != 1 or trainer.num_nodes > 1
-    return several or trainer.accelerator == "gpu" or cfg.get("cluster") is not None or cfg.task.name == "benchmark"
+    cluster = any(word.startswith("cluster=") for word in words)
+    return several or cluster or trainer.accelerator == "gpu" or cfg.task.name == "benchmark"
 
 
 def shrunk(words: Sequence[str]) -> list[str]:

@@ -83,7 +83,7 @@ class KeepHalfway(Callback):
 def trained(cfg, out: Path, *callbacks: Callback) -> None:
     """Fit a model; its curve, weights and exact test perplexity go to files, for the test to compare."""
     data = open_corpus(cfg)
-    module = language_model(dict(cfg.model), data, cfg)
+    module = language_model(dict(cfg.model), data, cfg, cfg.seed)
     curve = fit(module, data, cfg, out, "atd", callbacks=callbacks)
     after = perplexity(module, data.test_dataloader())  # would wait for ever if rank 0 were not alone again
     torch.save({"curve": curve, "weights": module.model.state_dict(), "test": after}, out / "result.pt")
@@ -204,7 +204,7 @@ def test_a_long_table_is_kept_from_ddp(tmp_path):
     def wide() -> None:
         data = open_corpus(cfg)
         data.attributes.extend(f"more {i}" for i in range(100_000))
-        fit(language_model(dict(cfg.model), data, cfg), data, cfg, tmp_path, "atd", callbacks=(TableApart(),))
+        fit(language_model(dict(cfg.model), data, cfg, cfg.seed), data, cfg, tmp_path, "atd", callbacks=(TableApart(),))
 
     on_two(wide)
 
@@ -294,7 +294,7 @@ def test_two_processes_are_faster_than_one(samples, batch, real_data, tmp_path):
         took = {}
         for n, cfg in configs.items():
             file, folder = tmp_path / f"{turn}-{n}", tmp_path / f"fit-{turn}-{n}" / "checkpoints" / "atd"
-            module = language_model(dict(cfg.model), data, cfg)
+            module = language_model(dict(cfg.model), data, cfg, cfg.seed)
             arguments = (module, data, cfg, folder, "atd", "val/perplexity", "min", (Stopwatch(file),))
             if n == 1:
                 train(*arguments)

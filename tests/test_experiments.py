@@ -42,7 +42,9 @@ def bloggers(tmp_path_factory) -> Path:
         table = csv.writer(file)
         table.writerow(["text", "gender", "age", "industry"])
         for i in range(20 * len(kinds)):
-            text = f"my {words[i % len(words)]} and your {words[i % 3]} are here ."
+            text = (
+                f"my {words[i % len(words)]} and your {words[i % 3]} are here , said {'abcdefghijklm'[i % 13]}{i % 2} ."
+            )
             table.writerow([text, *sorted(kinds)[i % len(kinds)].split("/")])
     columns = "data.text=text", "data.attributes=[gender,age,industry]"
     with small_runs.small_world():

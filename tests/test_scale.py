@@ -49,7 +49,7 @@ class Machine:
         if not self.s.S:
             return self.model.nll(context, target, attribute)
         generator = torch.Generator().manual_seed(1)
-        return self.model.sampled_nll(context, target, self.noise, self.s.S, generator, attribute)
+        return self.model.sampled_nll(context, target, self.noise.draw(self.s.S, generator), attribute)
 
     def step(self) -> None:
         self.optimiser.zero_grad()

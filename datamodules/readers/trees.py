@@ -26,7 +26,7 @@ SCHEMA = pa.schema(
     }
 )
 # Only blanks part words: the treebank has words with a no-break space inside (`8 1\/2`), which \s would cut.
-_TOKEN = re.compile(r"\(([0-4])(?=[ \t(])|(\))|([^() \t]+)|[ \t]+|(.)")
+_TOKEN = re.compile(r"\(([0-4])(?=[ \t(])|(\))|([^() \t\r\f\v]+)|[ \t\r\f\v]+|(.)")
 _ESCAPES = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 
 

@@ -37,9 +37,7 @@ PAPER = {"tfidf": {"accuracy": 45.9}}  # its other rows are bars without figures
 def run(cfg: DictConfig, out: Path) -> Result:
     task = typed(Settings, cfg.task)
     if cfg.data.compose:
-        raise AtdError(
-            "data.compose=true: the task needs a vector per tuple; composed ones are task.parts=[composition]"
-        )
+        raise AtdError("data.compose=true: here a tuple has one vector; composed ones are task.parts=[composition]")
     classified = "experiments" in task.parts
     primary = "tfidf+conditioned/accuracy" if classified else "atd/perplexity"
     result = Result("authorship", primary, {}, lower_is_better=not classified, paper=PAPER if classified else {})

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import difflib
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import yaml
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import MissingMandatoryValue
 
 from atd.errors import AtdError
@@ -42,6 +42,7 @@ def check(cfg: DictConfig) -> None:
         raise AtdError(f"seed={cfg.seed}: must be {whole(0).says}")
     task = importlib.import_module(f"tasks.{cfg.task.name}")
     check_fit(cfg, task.FITS)
+    leave_out(cfg)
     check_values(cfg, task)
     check_machine(cfg)
 
@@ -64,12 +65,32 @@ def check_fit(cfg: DictConfig, fits: Fits) -> None:
         raise AtdError(f"data.path={path}: data={cfg.data.name} reads no table; {OWN_TABLE}")
 
 
+def leave_out(cfg: DictConfig) -> None:
+    """Take out what a task's file sets for another choice of a group: the tour sets F, the unfactored tensor has none.
+
+    What was typed stays, and is refused like any key that is not there.
+    """
+    from hydra.core.hydra_config import HydraConfig
+
+    given = HydraConfig.get().overrides.task if HydraConfig.initialized() else []
+    for group, kinds in GROUPS.items():
+        if cfg[group].name not in kinds:
+            continue
+        own = {f.name for f in fields(kinds[cfg[group].name])}
+        known = {f.name for kind in kinds.values() for f in fields(kind)}
+        for key in (known - own) & set(cfg[group]):
+            if not any(word.startswith(f"{group}.{key}=") for word in given):
+                with open_dict(cfg):
+                    del cfg[group][key]
+
+
 def check_values(cfg: DictConfig, task: ModuleType) -> None:
     """Every key is known, every value as its type says."""
     from hydra.utils import get_class
 
+    ours = OmegaConf.masked_copy(cfg, [str(key) for key in cfg if key != "hydra"])
     try:
-        plain: Any = OmegaConf.to_container(cfg, resolve=True, throw_on_missing=True)
+        plain: Any = OmegaConf.to_container(ours, resolve=True, throw_on_missing=True)
     except MissingMandatoryValue as error:
         fix = OWN_TABLE if cfg.data.name == "table" else f"give {error.full_key}=…"
         raise AtdError(f"{error.full_key}: has no default; {fix}") from None

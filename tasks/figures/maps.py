@@ -21,24 +21,37 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURED = 8  # groups with a colour of their own; the rest share one
+LABELLED = 300  # names on a map; of more points only some are labelled
 
 
 def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] | None = None) -> Figure:
-    """Named points in the plane; no label covers another. The picture grows with their number."""
-    grow = max(1.0, (len(names) / 60) ** 0.5)
+    """Named points in the plane; no label covers another. The picture grows with the number of labels."""
+    labelled = spread_out(points, LABELLED)
+    grow = max(1.0, (len(labelled) / 60) ** 0.5)
     figure, ax = axes(8.0 * grow, 6.0 * grow)
     groups = [""] * len(names) if groups is None else list(groups)
+    size = 36 if len(labelled) == len(names) else 12
     for i, group in enumerate(dict.fromkeys(groups)):
         chosen = np.array([g == group for g in groups])
         colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
-        ax.scatter(points[chosen, 0], points[chosen, 1], color=colour, marker=marker, s=36, label=group or None)
+        ax.scatter(points[chosen, 0], points[chosen, 1], color=colour, marker=marker, s=size, label=group or None)
     if any(groups):
         ax.legend()
     ax.margins(0.12 if grow > 1 else 0.18)
     ax.set_xticks([])
     ax.set_yticks([])
-    label_points(ax, points, names)
+    label_points(ax, points[labelled], [names[i] for i in labelled])
     return figure
+
+
+def spread_out(points: np.ndarray, most: int) -> np.ndarray:
+    """All points, or where they are too many to label one of each part of the plane, at most so many."""
+    if len(points) <= most:
+        return np.arange(len(points))
+    low, high = points.min(0), points.max(0)
+    sides = int(most**0.5)
+    cell = np.minimum((points - low) / np.maximum(high - low, 1e-12) * sides, sides - 1).astype(int)
+    return np.sort(np.unique(cell[:, 0] * sides + cell[:, 1], return_index=True)[1])
 
 
 def label_points(ax: Axes, points: np.ndarray, names: Sequence[str], size: float = 8.5) -> None:

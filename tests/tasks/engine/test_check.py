@@ -78,8 +78,14 @@ def test_impossible_values_are_explained(override, says):
         ),
         ("data=europarl_rcv_sample", "task=tour: does not work with data=europarl_rcv_sample; choose data="),
         ("data.path=x.csv", "data.path=x.csv: data=gutenberg_sample writes its own text and reads no file; your own"),
-        ("data=gutenberg data.path=x.csv", "data.path=x.csv: data=gutenberg reads no table; your own table is data=table"),
-        ("model.name=nope", "model.name=nope: no such model; choose model=atd, lbl, mixture, unshared, tensor or ranking"),
+        (
+            "data=gutenberg data.path=x.csv",
+            "data.path=x.csv: data=gutenberg reads no table; your own table is data=table",
+        ),
+        (
+            "model.name=nope",
+            "model.name=nope: no such model; choose model=atd, lbl, mixture, unshared, tensor or ranking",
+        ),
         ("optim.name=nope", "optim.name=nope: no such optim; choose optim=adam, adagrad, sgd or rows"),
         ("data=table", "data.path: has no default; your own table is data=table data.path=reviews.csv"),
         ("data=table data.path=x.csv", "data.attributes: has no default; your own table is data=table"),

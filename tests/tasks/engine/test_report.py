@@ -6,8 +6,7 @@ import json
 
 from tasks.engine.report import number, write_metrics, write_report
 from tasks.engine.result import Result
-from tasks.figures.charts import bars, heatmap, learning_curves
-from tasks.figures.maps import plane, scatter_map
+from tasks.figures.charts import bars
 
 FACTS = {"seed": "0", "revision": "abc", "command": "python run.py", "versions": "torch 2", "config": "a: 1"}
 HOSTILE = "<script>alert('x')</script> & \"quotes\" \u202e"

@@ -41,7 +41,10 @@ def test_every_seed_of_every_row_runs_once_and_is_seeded(tmp_path, workers):
 
 def test_a_row_comes_after_those_it_reads(tmp_path):
     store = Store(tmp_path / "rows")
-    rows = [Row("second", partial(read, store), (3,), after=("first",)), Row("first", partial(draw, tmp_path, "a"), (3,))]
+    rows = [
+        Row("second", partial(read, store), (3,), after=("first",)),
+        Row("first", partial(draw, tmp_path, "a"), (3,)),
+    ]
     found = run_rows(rows, store)
     assert found["second"][0].scores["value"] == 2 * found["first"][0].scores["value"]
     with pytest.raises(ValueError, match="wait for each other"):

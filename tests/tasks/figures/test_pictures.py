@@ -33,3 +33,15 @@ def test_plane_keeps_neighbours_and_small_figures_draw():
     assert plane(np.ones((1, 3))).shape == (1, 2)
     heatmap(np.array([[1.0, -0.5], [-0.5, 1.0]]), ["a", "b"], "correlation").canvas.draw()
     learning_curves({"atd": [{"epoch": 0, "val/perplexity": 3.0}]}).canvas.draw()
+
+
+def test_of_thousands_of_points_some_are_labelled_all_over_the_map():
+    import numpy as np
+
+    points = np.random.default_rng(0).random((3000, 2))
+    figure = scatter_map(points, [f"a{i}" for i in range(3000)])
+    texts = figure.axes[0].texts
+    assert 150 < len(texts) <= 300
+    places = np.array([points[int(t.get_text()[1:])] for t in texts])
+    assert places.min() < 0.1 and places.max() > 0.9
+    assert len(figure.axes[0].collections[0].get_offsets()) == 3000
