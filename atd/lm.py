@@ -37,7 +37,7 @@ class NextWordModel(nn.Module):
         raise NotImplementedError
 
     def vectors(self) -> Tensor:
-        """x of every attribute (A×D); the log-bilinear model has none."""
+        """x of every attribute (A×D), of models that have attributes."""
         raise NotImplementedError
 
     def logits(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
@@ -76,6 +76,20 @@ class NextWordModel(nn.Module):
             self.b.copy_((p / p.sum()).log())
 
 
+class AttributeModel(NextWordModel):
+    """A next-word model that takes attributes: they have a table."""
+
+    attributes: AttributeTable
+
+    @property
+    def L(self) -> nn.Parameter:
+        return self.attributes.L
+
+    def vectors(self) -> Tensor:
+        """x of every attribute (A×D)."""
+        return self.attributes.vectors()
+
+
 def predict(r_BNK: Tensor, C: Tensor) -> Tensor:
     """r̂ = Σᵢ C⁽ⁱ⁾ r_{wᵢ} (eqs. 1 and 4), as one product over the concatenated context."""
     B, N, K = r_BNK.shape
@@ -107,7 +121,7 @@ class LogBilinearLM(NextWordModel):
         self.R.copy_(vectors_VK)
 
 
-class MultiplicativeLM(FactoredTensor, NextWordModel):
+class MultiplicativeLM(FactoredTensor, AttributeModel):
     """The paper's model: f = (W_fk r̂) ∘ (W_fd x), logits = W_fvᵀ f + b (eqs. 4–6).
 
     The folded E is never built in a step: context words are gathered as F-vectors and pushed through W_fk.
@@ -135,14 +149,6 @@ class MultiplicativeLM(FactoredTensor, NextWordModel):
         self.M = nn.Parameter(torch.zeros(K, D)) if additive else None
         self.dropout = dropout
         start_contexts(self.C)
-
-    @property
-    def L(self) -> nn.Parameter:
-        return self.attributes.L
-
-    def vectors(self) -> Tensor:
-        """x of every attribute (A×D)."""
-        return self.attributes.vectors()
 
     def context(self, context_BN: Tensor) -> Tensor:
         """W_fk r̂ before the gate (B×F): all of the model that does not depend on x.
@@ -201,7 +207,7 @@ class UnsharedLM(MultiplicativeLM):
         return self.W_fv[rows], self.b[rows]
 
 
-class TensorLM(NextWordModel):
+class TensorLM(AttributeModel):
     """The unfactored tensor, a reference for small vocabularies: logits = T_x r̂ + b, T_x = Σᵢ xᵢ T⁽ⁱ⁾.
 
     The fold E is not a function of T, so context words have their own R (V×K).
@@ -215,14 +221,6 @@ class TensorLM(NextWordModel):
         self.b = nn.Parameter(torch.zeros(V))
         self.attributes = AttributeTable(A, D, activation)
         start_contexts(self.C)
-
-    @property
-    def L(self) -> nn.Parameter:
-        return self.attributes.L
-
-    def vectors(self) -> Tensor:
-        """x of every attribute (A×D)."""
-        return self.attributes.vectors()
 
     def hidden(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
         """r̂ ⊗ x flattened (B×KD), so that the output layer is T flattened likewise."""

@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 import small_runs
 from hydra import compose, initialize_config_dir
+from hydra.core.hydra_config import HydraConfig
 from hydra.utils import get_class
 from omegaconf import OmegaConf
 
+from atd.errors import AtdError
 from tasks.engine.check import check
 
 CONF = Path(__file__).parent.parent / "conf"
@@ -63,6 +65,19 @@ def test_a_task_may_not_be_misspelt_silently():
     with pytest.raises(Exception) as error:
         composed("trainer.max_epoch=3")
     assert isinstance(error.value.__cause__, ConfigAttributeError) or "max_epoch" in str(error.value)
+
+
+def test_what_a_task_sets_for_another_choice_is_left_out_unless_it_was_typed(monkeypatch):
+    """The tour sets model.F; the unfactored tensor has none."""
+    assert "F" in composed("model=tensor").model
+    cfg = composed("model=tensor")
+    check(cfg)
+    assert "F" not in cfg.model and cfg.model.K == 64
+    typed = OmegaConf.create({"overrides": {"task": ["model=tensor", "model.F=3"]}})
+    monkeypatch.setattr(HydraConfig, "initialized", lambda: True)
+    monkeypatch.setattr(HydraConfig, "get", lambda: typed)
+    with pytest.raises(AtdError, match=r"model\.F: no such key"):
+        check(composed("model=tensor", "model.F=3"))
 
 
 HEADS = sorted(

@@ -244,28 +244,6 @@ def test_a_multirun_on_two_processes_leaves_what_one_process_leaves(tmp_path):
     assert {p.name for p in tmp_path.iterdir() if (p / "metrics.json").exists()} == {"0", "1"}
 
 
-def test_the_number_of_processes_must_fit(monkeypatch):
-    monkeypatch.setenv("TORCHELASTIC_RUN_ID", "x")
-    monkeypatch.setenv("WORLD_SIZE", "4")
-    with pytest.raises(AtdError, match=r"num_nodes = 2, but 4 processes were started"):
-        processes.must_launch(configured("trainer=ddp_cpu"))
-    monkeypatch.delenv("TORCHELASTIC_RUN_ID")
-    with pytest.raises(AtdError, match="torchrun or srun"):
-        processes.must_launch(configured("trainer=ddp_cpu", "trainer.num_nodes=2"))
-    assert processes.must_launch(configured("trainer=ddp_cpu")) and not processes.must_launch(configured())
-    monkeypatch.setattr(torch.accelerator, "device_count", lambda: 0)
-    with pytest.raises(AtdError, match="0 GPUs found"):
-        processes.must_launch(configured("trainer=ddp"))
-
-
-def test_slurm_says_which_rank_this_is(monkeypatch):
-    monkeypatch.setenv("SLURM_PROCID", "3")
-    monkeypatch.setenv("SLURM_NTASKS", "8")
-    assert (processes.rank(), processes.world_size()) == (0, 1)  # in the batch script itself, not under srun
-    monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "8")
-    assert (processes.rank(), processes.world_size()) == (3, 8)
-
-
 class Stopwatch(Callback):
     """Seconds that steps 10 to 60 take, written to a file; then training ends."""
 

@@ -8,6 +8,7 @@ of the checkout, where its commands then run.
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import shutil
@@ -94,7 +95,7 @@ def python(words: list[str]) -> None:
 
 
 def run_py(words: list[str]) -> None:
-    """Run it small; `…` stands for what the reader fills in."""
+    """Run it small; `…` stands for what the reader fills in. A task or experiment alone runs in test_experiments.py."""
     for word in words:
         key, _, value = word.partition("=")
         assert value != "…" or key == "checkpoint" or (small_runs.CONF / key).is_dir(), f"no group {key}"
@@ -110,7 +111,7 @@ def run_py(words: list[str]) -> None:
         assert finite_metric(run_small(words))
         return
     cfg = small_runs.checked(words)[0]
-    alone = len(words) == 1 and words[0].startswith(("experiment=", "task="))  # tests/test_experiments.py runs it
+    alone = len(words) == 1 and (words[0].startswith("experiment=") or words[0][5:] in small_runs.TRAINING)
     small = tuple(small_runs.shrunk(small_runs.jobs(words)[0]))
     if not (alone or small_runs.too_large(words, cfg) or small in DONE):
         assert finite_metric(run_small(words))
@@ -179,11 +180,17 @@ def wandb(words: list[str]) -> None:
 
 
 def pre_commit(words: list[str]) -> None:
-    """Its hooks are programs that the extra `test` brings."""
-    repositories = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
-    tools = [re.split(r"\W", need)[0] for need in PROJECT["optional-dependencies"]["test"]]
-    for hook in (hook for repository in repositories for hook in repository["hooks"]):
-        assert any(tool in hook["entry"] for tool in tools), hook
+    """Its hooks are the commands of `make lint`, and run."""
+    assert words == ["install"]
+    (repository,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
+    assert repository["repo"] == "local"  # nothing is fetched
+    lint = re.search(r"^lint:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(), flags=re.M)
+    assert lint and [hook["name"] for hook in repository["hooks"]] == re.findall(r"\$\(BIN\)/(.*?)(?: \.)?\n", lint[1])
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    for hook in repository["hooks"]:
+        if hook.get("pass_filenames", True):
+            run = [*shlex.split(hook["entry"]), "tests/test_docs.py"]
+            subprocess.run(run, cwd=ROOT, env=os.environ | {"PATH": path}, check=True, capture_output=True)
 
 
 def tool(words: list[str]) -> None:

@@ -8,10 +8,9 @@ from pathlib import Path
 import pytest
 import small_runs
 import yaml
-from small_runs import CONF, finite_metric, run_small
+from small_runs import CONF, TRAINING, finite_metric, run_small
 
 EXPERIMENTS = sorted(path.stem for path in (CONF / "experiment").glob("*.yaml"))
-TASKS = ("tour", "generation", "madlibs", "sentiment", "crosslingual", "languages", "authorship")  # that train
 SAMPLES = sorted(path.stem for path in (CONF / "data").glob("*_sample.yaml"))
 
 
@@ -52,7 +51,7 @@ def bloggers(tmp_path_factory) -> Path:
 
 
 @pytest.mark.parametrize("data", SAMPLES)
-@pytest.mark.parametrize("task", TASKS)
+@pytest.mark.parametrize("task", TRAINING)
 def test_a_task_runs_on_the_samples_it_fits_and_refuses_the_others(task, data):
     """A corpus that a task cannot use is refused in one line that says which it can."""
     from atd.errors import AtdError
@@ -66,10 +65,15 @@ def test_a_task_runs_on_the_samples_it_fits_and_refuses_the_others(task, data):
         assert finite_metric(run_small(words))
 
 
+@pytest.mark.parametrize("model", ["tensor", "mixture"])
+def test_the_tour_runs_with_other_models(model):
+    assert finite_metric(run_small([f"model={model}"]))
+
+
 def test_every_task_that_trains_is_tried():
     """A task that has no FITS for data looks at none."""
     import importlib
 
     names = {path.stem for path in (CONF / "task").glob("*.yaml")}
     fits = {name: importlib.import_module(f"tasks.{name}").FITS for name in names}
-    assert {name for name in names if fits[name].data} == {*TASKS, "benchmark"}
+    assert {name for name in names if fits[name].data} == {*TRAINING, "benchmark"}

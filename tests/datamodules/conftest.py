@@ -20,6 +20,12 @@ def tiny_recipe() -> dict:
 
 
 @pytest.fixture(scope="session")
+def root(tmp_path_factory) -> Path:
+    """All embedded corpora, as written on first use."""
+    return sample.write(tmp_path_factory.mktemp("sample") / "corpora")
+
+
+@pytest.fixture(scope="session")
 def tagged_books(tmp_path_factory) -> Path:
     """A data folder with tagged text and the beginnings of two sample books."""
     folder = sample.write(tmp_path_factory.mktemp("sample") / "corpora", parts=["gutenberg", "pos"])
