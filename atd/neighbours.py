@@ -79,6 +79,7 @@ def compare(
     Common words are ordered by the sum of their two ranks.
     """
     cosine_a, cosine_b = (_cosines(model, query, x, exclude) for x in (x_a, x_b))
+    k = min(k, int(cosine_a.isfinite().sum()))
     best_a, best_b = cosine_a.topk(k), cosine_b.topk(k)
     near_a, near_b = best_a.indices.tolist(), best_b.indices.tolist()
     in_a, in_b = set(near_a), set(near_b)
@@ -108,6 +109,7 @@ def rank_shift(unit_a_VK: Tensor, unit_b_VK: Tensor, words_Q: Tensor, k: int = 1
     The mean over both directions of log(rank in the other list / k), ranks within the top k counting as k.
     A shift of 1 says a neighbour under one attribute stands typically e·k places down under the other.
     """
+    k = min(k, len(unit_a_VK) - 1)
     shifts = []
     for words in words_Q.split(CHUNK):
         cosines = [u[words] @ u.T for u in (unit_a_VK, unit_b_VK)]

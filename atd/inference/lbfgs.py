@@ -126,11 +126,13 @@ def _line_search(problem: Problem, start: Point, d: Tensor) -> tuple[Point, Tens
         falls = trial.J_n <= J + DECREASE * slope - blur[rows]
         level = (trial.J_n <= J + blur[rows]) & (new_slope <= -TURN * slope)
         ok = falls | level
-        out.write(rows[ok], trial.select(ok))
-        moved[rows[ok]] = True
-        rows = rows[~ok]
-        if len(rows) == 0:
+        good = ok.nonzero()[:, 0]
+        out.write(rows[good], trial.select(good))
+        moved[rows[good]] = True
+        if len(good) == len(rows):
             break
-        work = work.select((~ok).nonzero()[:, 0])
+        bad = (~ok).nonzero()[:, 0]
+        rows = rows[bad]
+        work = work.select(bad)
         step /= 2
     return out, moved

@@ -8,7 +8,7 @@ from typing import Annotated
 from atd.settings import number, optional, whole
 from tasks.engine.check import LANGUAGE_MODELS, Fits
 
-FITS = Fits(data=("Gutenberg", "TableCorpus", "Blogs"), models=("atd",), optims=LANGUAGE_MODELS)
+FITS = Fits(data=("Gutenberg", "TableCorpus"), models=("atd",), optims=LANGUAGE_MODELS)
 
 
 @dataclass(frozen=True)

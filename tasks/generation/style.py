@@ -15,6 +15,7 @@ from rich.progress import track
 from torch import Tensor
 
 from atd.encoded import EncodedCorpus
+from atd.errors import AtdError
 from atd.inference.infer import infer
 from tasks.engine.canvas import axes
 from tasks.engine.result import Result
@@ -40,17 +41,18 @@ def measure_vectors(result: Result, writer: Writer, test: EncodedCorpus) -> None
     context = torch.from_numpy(test.windows(len(writer.model.C), keep))
     target = torch.from_numpy(test.tokens[keep].astype(np.int64))
     matrix = perplexity_matrix(writer.model, context, target, torch.from_numpy(book[keep]), writer.x_AD)
+    there = np.unique(book)  # books with held-out text
     best = matrix.argmin(1)
-    wins = int((best == np.arange(len(names))).sum())
+    wins = int((best == np.arange(len(names)))[there].sum())
     result.rows["atd"]["own_book_wins"] = wins
     ratio = 100 * (matrix / matrix.diagonal()[:, None] - 1)
     result.figure(
         "perplexity_under_every_vector",
-        heatmap(np.round(ratio), names, "% above own vector"),
+        heatmap(np.round(ratio[there]), [names[i] for i in there], "% above own vector", columns=names),
         f"Held-out perplexity of each book (row) under each book's vector (column), in per cent above its own. "
-        f"The own vector is best for {wins} of {len(names)} books.",
+        f"The own vector is best for {wins} of {len(there)} books.",
     )
-    rows = [[name, matrix[i, i], names[best[i]], matrix[i, best[i]]] for i, name in enumerate(names)]
+    rows = [[names[i], matrix[i, i], names[best[i]], matrix[i, best[i]]] for i in there]
     result.table("Held-out perplexity per book", ["book", "own vector", "best vector", "perplexity"], rows)
 
 
@@ -58,20 +60,24 @@ def measure_vectors(result: Result, writer: Writer, test: EncodedCorpus) -> None
 def perplexity_matrix(
     model: NextWordModel, context_BN: Tensor, target_B: Tensor, attribute_B: Tensor, x_AD: Tensor
 ) -> np.ndarray:
-    """Exact perplexity of every attribute's text (rows) under every attribute's vector (columns)."""
+    """Exact perplexity of every attribute's text (rows) under every attribute's vector (columns); 1 without text."""
     nll = np.zeros((len(x_AD), len(x_AD)))
     for j, x in enumerate(track(x_AD, "perplexity of all texts under all vectors")):
         for rows in torch.arange(len(target_B)).split(512):
             x_BD = x.expand(len(rows), -1)
             losses = model.nll(context_BN[rows], target_B[rows], x_BD, reduction="none")
             np.add.at(nll[:, j], attribute_B[rows].numpy(), losses.double().numpy())
-    return np.exp(nll / np.bincount(attribute_B, minlength=len(x_AD))[:, None])
+    words = np.bincount(attribute_B, minlength=len(x_AD))
+    return np.exp(nll / np.maximum(words, 1)[:, None])
 
 
 def measure_samples(result: Result, writer: Writer, data: Corpus) -> Reader:
     """Who a classifier trained on the real books takes samples for."""
     names, words = writer.names, writer.task.words
     part = {split: pieces(texts, texts.attributes, words) for split, texts in data.encoded.items()}
+    if missing := sorted(set(range(len(names))) - set(part["train"][1].tolist())):
+        few = f"{names[missing[0]]} has no {words} words of training text in one piece"
+        raise AtdError(f"task.words={words}: {few}; use fewer, or a corpus with more text for each attribute")
     reader = Reader(len(data.vocabulary), writer.seed).fit(*part["train"])
     real, label = part["test"]
     book = np.repeat(np.arange(len(names)), writer.task.samples)

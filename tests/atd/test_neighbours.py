@@ -79,3 +79,13 @@ def test_attribute_shift_is_zero_for_the_reference():
     with torch.no_grad():
         shift = attribute_shift(m, 9, x_AD, x_AD[2])
     assert shift[2] == 0 and (shift[[0, 1, 3, 4]] > 0).all()
+
+
+def test_a_vocabulary_smaller_than_k_has_fewer_neighbours():
+    torch.manual_seed(0)
+    model = MultiplicativeLM(8, 4, 3, 4, 2, 2)
+    x = model.vectors().detach()
+    near = compare(model, 5, x[0], x[1], k=15, exclude=range(3))
+    assert len(near.near_a) == len(near.near_b) == 4 and 5 not in near.near_a
+    vectors = torch.nn.functional.normalize(torch.randn(8, 4), dim=1)
+    assert rank_shift(vectors, vectors, torch.arange(8)).eq(0).all()
