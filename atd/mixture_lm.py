@@ -48,7 +48,10 @@ class MixtureLM(MultiplicativeLM):
         """f of every component, flattened (BJ×F)."""
         x_BJD = self.attributes(self.components_of(attribute_B).flatten()).view(len(attribute_B), self.components, -1)
         gate = nn.functional.dropout(self.gate(x_BJD), self.dropout, self.training)
-        return (self.context(context_BN)[:, None] * gate).flatten(0, 1)
+        r_BJF = self.context(context_BN)[:, None]
+        if self.M is not None:
+            r_BJF = r_BJF + (x_BJD @ self.M.T) @ self.W_fk.T
+        return (r_BJF * gate).flatten(0, 1)
 
     def mixed(self, nll_BJ: Tensor, attribute_B: Tensor, reduction: str) -> Tensor:
         nll_B = -(self.u[attribute_B].log_softmax(1) - nll_BJ).logsumexp(1)

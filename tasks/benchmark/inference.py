@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch.nn import functional
 
-from atd.inference.infer import infer
+from atd.inference import infer
 from atd.lm import MultiplicativeLM
 from atd.noise import Noise
 from atd.ragged import Ragged

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
-from atd.inference.infer import infer
+from atd.inference import infer
 from tasks.engine.canvas import axes
 from tasks.engine.result import Result
 from tasks.figures.charts import heatmap

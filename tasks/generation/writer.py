@@ -16,7 +16,7 @@ from torch import Tensor
 from atd.errors import AtdError
 from atd.expression import parse
 from atd.generate import generate
-from atd.inference.infer import infer
+from atd.inference import infer
 from atd.vocabulary import BOS_ID, UNK_ID
 from tasks.engine.result import Result
 

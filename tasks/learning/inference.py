@@ -8,7 +8,7 @@ from typing import Any
 import lightning
 import torch
 
-from atd.inference.infer import infer
+from atd.inference import infer
 from atd.inference.solvers import Inferred
 from atd.lm import MultiplicativeLM
 from tasks.engine.quiet import quieten

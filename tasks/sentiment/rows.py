@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from atd.encoded import EncodedCorpus
-from atd.inference.infer import infer
+from atd.inference import infer
 from atd.lm import MultiplicativeLM, NextWordModel
 from datamodules.treebank import LABELS, numbered
 from tasks.engine.rows import Outcome, Row, Store

@@ -29,8 +29,9 @@ def batch() -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     )
 
 
-def test_the_likelihood_is_the_weighted_sum_over_components():
-    m, (context, target, a) = model(), batch()
+@pytest.mark.parametrize("additive", [False, True])
+def test_the_likelihood_is_the_weighted_sum_over_components(additive):
+    m, (context, target, a) = model(additive=additive), batch()
     x = m.attributes.vectors()  # of every component
     p = torch.zeros(7, dtype=torch.float64)
     for j in range(2):

@@ -67,7 +67,7 @@ def test_rules(rule, says, good, bad):
     assert not any(rule.fits(value) for value in bad)
 
 
-@pytest.mark.parametrize(("hint", "says", "good", "bad"), TYPES, ids=[str(row[0]) for row in TYPES])
+@pytest.mark.parametrize(("hint", "says", "good", "bad"), TYPES, ids=[f"{i} {row[1]}" for i, row in enumerate(TYPES)])
 def test_a_type_without_a_rule_is_one(hint, says, good, bad):
     test_rules(rule_of(hint), says, good, bad)
 

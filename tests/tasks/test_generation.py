@@ -77,16 +77,12 @@ def test_mistakes_are_named(generation, tmp_path, arguments, says):
     assert done.returncode == 2 and done.stderr.strip().startswith(f"error: {says}"), done.stderr
 
 
-@pytest.mark.parametrize(
-    ("arguments", "says"),
-    [
-        (["data.attribute=pos"], "data.attribute=pos: task=generation needs one attribute per text"),
-        (["data=blogs_sample", "data.compose=true"], "data.compose=true: task=generation needs one attribute per text"),
-    ],
-)
-def test_a_style_needs_one_attribute_per_text(tmp_path, arguments, says):
-    done = run("task=generation", *arguments, f"hydra.run.dir={tmp_path}/run")
-    assert done.returncode == 2 and f"error: {says}" in done.stderr, done.stderr[-3000:]
+def test_a_style_needs_one_attribute_per_text(tmp_path, places):
+    composed = [*places, "data.compose=true"]
+    for arguments, key in ((["data.attribute=pos"], "data.attribute=pos"), (composed, "data.compose=true")):
+        done = run("task=generation", *arguments, f"hydra.run.dir={tmp_path}/run")
+        says = f"error: {key}: task=generation needs one attribute per text"
+        assert done.returncode == 2 and says in done.stderr, done.stderr[-3000:]
 
 
 def test_tags_are_realised_with_the_gate(tmp_path):

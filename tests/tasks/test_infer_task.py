@@ -12,7 +12,7 @@ import torch
 from omegaconf import OmegaConf
 
 from atd.errors import AtdError
-from atd.inference.infer import infer
+from atd.inference import infer
 from atd.lm import MultiplicativeLM
 from atd.vocabulary import Vocabulary
 from tasks import infer as task

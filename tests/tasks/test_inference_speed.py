@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from atd.encoded import EncodedCorpus
-from atd.inference.infer import infer
+from atd.inference import infer
 from atd.lm import MultiplicativeLM
 from atd.noise import Noise
 from datamodules.corpus import SPLITS
