@@ -30,18 +30,23 @@ def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] 
     grow = max(1.0, (len(labelled) / 60) ** 0.5)
     figure, ax = axes(8.0 * grow, 6.0 * grow)
     groups = [""] * len(names) if groups is None else list(groups)
-    size = 36 if len(labelled) == len(names) else 12
+    crowded = len(labelled) < len(names)
+    look: dict[str, Any] = {"s": 10, "alpha": 0.3} if crowded else {"s": 36}
     for i, group in enumerate(dict.fromkeys(groups)):
         chosen = np.array([g == group for g in groups])
         colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
-        ax.scatter(points[chosen, 0], points[chosen, 1], color=colour, marker=marker, s=size, label=group or None)
+        ax.scatter(points[chosen, 0], points[chosen, 1], color=colour, marker=marker, label=group or None, **look)
     if any(groups):
         ax.legend()
     ax.margins(0.12 if grow > 1 else 0.18)
     ax.set_xticks([])
     ax.set_yticks([])
-    label_points(ax, points[labelled], [names[i] for i in labelled])
+    label_points(ax, points[labelled], [shortened(names[i]) if crowded else names[i] for i in labelled])
     return figure
+
+
+def shortened(name: str, most: int = 32) -> str:
+    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def spread_out(points: np.ndarray, most: int) -> np.ndarray:
