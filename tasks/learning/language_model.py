@@ -136,7 +136,7 @@ class LanguageModel(lightning.LightningModule):
         with torch.autocast(self.device.type, enabled=False):
             return self.model.nll(batch.context, batch.target, batch.attribute, batch.language, reduction="none")
 
-    def configure_optimizers(self):
+    def configure_optimizers(self) -> Any:
         o = self.optim
         groups = parameter_groups(self.model, o.decay_words, o.decay_contexts, o.lr * o.lr_attributes)
         if isinstance(o, SGD):
