@@ -122,21 +122,22 @@ class Wandb(Logger):
 
 
 @dataclass(frozen=True)
-class Convex:
+class Inference:
     name: str
-    l2: Annotated[float, POSITIVE]
-    samples: Annotated[int | None, optional(whole(2))]
+    l2: Annotated[float, POSITIVE]  # pull towards the prior
+    samples: Annotated[int | None, optional(whole(2))]  # words of the softmax; None = all
+
+
+@dataclass(frozen=True)
+class Convex(Inference):
     tolerance: Annotated[float, POSITIVE]
     iterations: Annotated[int, whole(1)]
 
 
 @dataclass(frozen=True)
-class Steps:
+class Steps(Inference):
     """The paper's inference, by gradient steps."""
 
-    name: str
-    l2: Annotated[float, POSITIVE]
-    samples: Annotated[int | None, optional(whole(2))]
     lr: Annotated[float, POSITIVE]
     epochs: Annotated[int, whole(1)]
 
