@@ -40,7 +40,8 @@ def run(cfg: DictConfig, out: Path) -> Result:
         raise AtdError("data.compose=true: here a tuple has one vector; composed ones are task.parts=[composition]")
     classified = "experiments" in task.parts
     primary = "tfidf+conditioned/accuracy" if classified else "atd/perplexity"
-    result = Result("authorship", primary, {}, lower_is_better=not classified, paper=PAPER if classified else {})
+    paper = PAPER if classified and not cfg.data.sample else {}
+    result = Result("authorship", primary, {}, lower_is_better=not classified, paper=paper)
     if classified or "likelihood" in task.parts:
         data = open_corpus(cfg)
         assert isinstance(data, Blogs)

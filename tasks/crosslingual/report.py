@@ -98,7 +98,7 @@ def size_curves(verdicts: dict[str, list[Verdict]]) -> Figure:
     ax.set_xlabel("training documents")
     ax.set_ylabel("accuracy, %")
     ax.grid(alpha=0.3)
-    ax.legend(fontsize=7)
+    ax.legend(fontsize=7, loc="upper left", bbox_to_anchor=(1.01, 1))  # beside the curves, not over them
     return figure
 
 

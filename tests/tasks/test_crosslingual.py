@@ -50,7 +50,9 @@ def test_a_run_has_the_rows_and_metrics_that_machines_compare(done):
     for name in ("sib200", "retrieval", "heldout", "retrieval_only_de", "rcv"):
         for metric in (f"{name}_en_de", f"{name}_de_en") if name != "retrieval_only_de" else (f"{name}_de_en",):
             assert 0 <= rows["atd+"][metric] <= 100, metric
-    assert done[2].paper["atd"] == {"rcv_en_de": 80.8, "rcv_de_en": 71.8}
+    assert not done[2].paper  # its numbers are no measure of a sample: they stand apart
+    apart = next(s for s in done[2].sections if getattr(s, "title", "") == "The paper, on Reuters")
+    assert ["atd", 80.8, 71.8] in [list(row) for row in apart.rows]
 
 
 def test_the_model_translates_and_carries_topics_over(done):
