@@ -56,11 +56,14 @@ class AttributeTable(nn.Module):
         """Ids (B or B×M, integers) or ready vectors (B×D, floats) to x_BD."""
         if attribute.is_floating_point():
             return attribute
+        rows = self.rows(attribute)
+        return self.act(rows.sum(1) if attribute.dim() == 2 else rows)
+
+    def rows(self, ids: Tensor) -> Tensor:
+        """L[ids] (…×D)."""
         if self.most is None:
-            x = functional.embedding(attribute, self.L, sparse=self.sparse)
-        else:
-            x = SharedRows.apply(self.L, attribute, self.most, self.sparse)
-        return self.act(x.sum(1) if attribute.dim() == 2 else x)
+            return functional.embedding(ids, self.L, sparse=self.sparse)
+        return SharedRows.apply(self.L, ids, self.most, self.sparse)
 
     def share_rows(self, most: int | None) -> None:
         """Among W processes exchange the gradient as the rows that were used, for at most `most` texts of each.
@@ -72,6 +75,49 @@ class AttributeTable(nn.Module):
     def vectors(self) -> Tensor:
         """Every attribute's x (A×D)."""
         return self.act(self.L)
+
+
+class CentredTable(AttributeTable):
+    """x = L[a] − the mean of L over the training text: x = 0 is the average text, and what all texts share is not in x.
+
+    Of composed attributes every column is centred by itself. So the vector of one value says how it differs from the
+    other values of its column, and leaves the other columns at their average. The mean counts as a constant in the
+    gradient: processes that exchange rows of the gradient then need to exchange nothing else.
+    """
+
+    count: Tensor
+    column: Tensor
+    centred = True
+
+    def __init__(self, A: int, D: int):
+        super().__init__(A, D, activation="identity")
+        self.register_buffer("count", torch.zeros(A))
+        self.register_buffer("column", torch.zeros(A, dtype=torch.long))
+
+    def reset(self) -> None:
+        """N(0, 0.1²): a text starts near the average one."""
+        nn.init.normal_(self.L, std=0.1)
+
+    @torch.no_grad()
+    def centre(self, count_A: Tensor, column_A: Tensor) -> None:
+        """Say how many words of training text each attribute has, and which column it is a value of."""
+        self.count.copy_(count_A)
+        self.column.copy_(column_A)
+
+    @torch.no_grad()
+    def means(self) -> Tensor:
+        """The mean of L over the training text, one row per column (M×D)."""
+        M = int(self.column.max()) + 1
+        sums_MD = self.L.new_zeros(M, self.L.shape[1]).index_add_(0, self.column, self.count[:, None] * self.L)
+        words_M = self.count.new_zeros(M).index_add_(0, self.column, self.count)
+        return sums_MD / words_M.clamp(min=1)[:, None]
+
+    def forward(self, attribute: Tensor) -> Tensor:
+        x = super().forward(attribute)
+        return x if attribute.is_floating_point() else x - self.means().sum(0)
+
+    def vectors(self) -> Tensor:
+        return self.L - self.means()[self.column]
 
 
 class SharedRows(torch.autograd.Function):

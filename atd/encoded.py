@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -40,6 +40,22 @@ class EncodedCorpus(Ragged):
     @cached_property
     def vocabulary(self) -> Vocabulary:
         return Vocabulary.from_state(self.meta["vocabulary"])
+
+    def attribute_counts(self, A: int) -> tuple[np.ndarray, np.ndarray]:
+        """How many words each attribute has (A), and the column it is a value of (A): 0 if a text has one attribute."""
+        ids_nM = self.attributes.reshape(len(self.attributes), -1)
+        words_n = np.ones(len(ids_nM)) if self.per_token else self.lengths
+        counts_A = np.zeros(A)
+        column_A = np.zeros(A, dtype=np.int64)
+        for m, ids_n in enumerate(ids_nM.T):
+            counts_A += np.bincount(ids_n, weights=words_n, minlength=A)
+            column_A[np.unique(ids_n)] = m
+        return counts_A, column_A
+
+    def shuffled(self, seed: int) -> EncodedCorpus:
+        """The same documents with their attributes dealt to them at random: a control."""
+        order = np.random.default_rng(seed).permutation(len(self.attributes))
+        return replace(self, attributes=self.attributes[order])
 
     def take(self, rows: np.ndarray) -> EncodedCorpus:
         """The corpus of some documents (a mask or indices). Neighbouring ones are a view, others a copy."""

@@ -69,6 +69,10 @@ class NextWordModel(nn.Module):
         h_BH = self.hidden(context_BN, attribute, language)
         return sampled_nll(h_BH, W, b, target_B, draw)
 
+    def shrinkage(self) -> Tensor | float:
+        """What is added to the mean loss in training, to hold rare attributes near the average text."""
+        return 0.0
+
     def start_bias(self, counts_V: Tensor) -> None:
         """Start b at the unigram log-probabilities, so that training need not learn word frequency."""
         p = (counts_V.double() + 1).to(self.b.device)
@@ -99,8 +103,9 @@ def predict(r_BNK: Tensor, C: Tensor) -> Tensor:
 class LogBilinearLM(NextWordModel):
     """The log-bilinear model of Mnih and Hinton: r̂ = Σ C⁽ⁱ⁾ r_{wᵢ}, logits = R r̂ + b. Ignores attributes."""
 
-    def __init__(self, V: int, K: int, N: int):
+    def __init__(self, V: int, K: int, N: int, dropout: float = 0.0):
         super().__init__()
+        self.dropout = dropout  # on r̂
         self.R = nn.Parameter(torch.empty(V, K))
         self.C = nn.Parameter(torch.empty(N, K, K))
         self.b = nn.Parameter(torch.zeros(V))
@@ -108,7 +113,8 @@ class LogBilinearLM(NextWordModel):
         start_contexts(self.C)
 
     def hidden(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
-        return predict(functional.embedding(context_BN, self.R), self.C)
+        r_BK = predict(functional.embedding(context_BN, self.R), self.C)
+        return functional.dropout(r_BK, self.dropout, self.training)
 
     def output(self, language: int = 0) -> tuple[Tensor, Tensor]:
         return self.R, self.b
@@ -125,8 +131,11 @@ class MultiplicativeLM(FactoredTensor, AttributeModel):
     """The paper's model: f = (W_fk r̂) ∘ (W_fd x), logits = W_fvᵀ f + b (eqs. 4–6).
 
     The folded E is never built in a step: context words are gathered as F-vectors and pushed through W_fk.
-    `additive` adds the path r̂ += M x that the paper leaves out. `dropout` acts on the gate.
+    `dropout` acts on f. Two ablations: `gate_bias` is added to the gate, `additive` adds W_fa x to f.
     """
+
+    c: nn.Parameter | None  # a constant part of r̂ (K), in models that have one
+    gated = True
 
     def __init__(
         self,
@@ -146,7 +155,8 @@ class MultiplicativeLM(FactoredTensor, AttributeModel):
         self.C = nn.Parameter(torch.empty(N, K, K))
         self.b = nn.Parameter(torch.zeros(V))
         self.attributes = AttributeTable(A, D, activation, sparse)
-        self.M = nn.Parameter(torch.zeros(K, D)) if additive else None
+        self.register_parameter("c", None)
+        self.W_fa = nn.Parameter(torch.zeros(F, D)) if additive else None
         self.dropout = dropout
         start_contexts(self.C)
 
@@ -159,8 +169,15 @@ class MultiplicativeLM(FactoredTensor, AttributeModel):
         (B, N, F), K = E_BNF.shape, self.W_fk.shape[1]
         folded, pushed = N * F * (B * F + K * (K + F)), B * K * (N * F + N * K + F)
         if folded < pushed:
-            return E_BNF.flatten(1) @ self.folded_contexts()
-        return predict(E_BNF @ self.W_fk, self.C) @ self.W_fk.T
+            r_BF = E_BNF.flatten(1) @ self.folded_contexts()
+        else:
+            r_BF = predict(E_BNF @ self.W_fk, self.C) @ self.W_fk.T
+        constant_F = self.constant()
+        return r_BF if constant_F is None else r_BF + constant_F
+
+    def constant(self) -> Tensor | None:
+        """W_fk c (F), the part of `W_fk r̂` that is the same in every context."""
+        return None if self.c is None else self.W_fk @ self.c
 
     def folded_contexts(self) -> Tensor:
         """The matrices W_fk C⁽ⁱ⁾ᵀ W_fkᵀ one below the other (NF×F): `W_fk r̂` from the rows of the context's words."""
@@ -168,13 +185,24 @@ class MultiplicativeLM(FactoredTensor, AttributeModel):
 
     def hidden(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
         """f_BF (eq. 5). With no attribute the gate is left out: the unconditioned model."""
-        r_BF = self.context(context_BN)
-        if attribute is None:
-            return r_BF
-        x_BD = self.attributes(attribute)
-        if self.M is not None:
-            r_BF = r_BF + (x_BD @ self.M.T) @ self.W_fk.T
-        return r_BF * functional.dropout(self.gate(x_BD), self.dropout, self.training)
+        f_BF = self.context(context_BN)
+        if attribute is not None:
+            f_BF = self.condition(f_BF, self.attributes(attribute))
+        return functional.dropout(f_BF, self.dropout, self.training)
+
+    def condition(self, r: Tensor, x: Tensor) -> Tensor:
+        """f of `W_fk r̂` (…×F) under x (…×D). It is affine in x, so that inference is convex."""
+        if self.gated:
+            r = r * self.gate(x)
+        shift = self.shift(x)
+        return r if shift is None else r + shift
+
+    def gate(self, x: Tensor) -> Tensor:
+        return super().gate(x) if self.gated else x.new_ones(*x.shape[:-1], len(self.W_fk))
+
+    def shift(self, x: Tensor) -> Tensor | None:
+        """W_fa x (…×F), what the attribute adds to the factors whatever the context."""
+        return None if self.W_fa is None else x @ self.W_fa.T
 
     def output(self, language: int = 0) -> tuple[Tensor, Tensor]:
         return self.W_fv, self.b

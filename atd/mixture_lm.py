@@ -44,14 +44,11 @@ class MixtureLM(MultiplicativeLM):
         """Rows of `L` that belong to each attribute (B×J)."""
         return attribute_B[:, None] * self.components + torch.arange(self.components, device=attribute_B.device)
 
-    def gated(self, context_BN: Tensor, attribute_B: Tensor) -> Tensor:
+    def gated_copies(self, context_BN: Tensor, attribute_B: Tensor) -> Tensor:
         """f of every component, flattened (BJ×F)."""
         x_BJD = self.attributes(self.components_of(attribute_B).flatten()).view(len(attribute_B), self.components, -1)
-        gate = nn.functional.dropout(self.gate(x_BJD), self.dropout, self.training)
-        r_BJF = self.context(context_BN)[:, None]
-        if self.M is not None:
-            r_BJF = r_BJF + (x_BJD @ self.M.T) @ self.W_fk.T
-        return (r_BJF * gate).flatten(0, 1)
+        f_BJF = self.condition(self.context(context_BN)[:, None], x_BJD)
+        return nn.functional.dropout(f_BJF, self.dropout, self.training).flatten(0, 1)
 
     def mixed(self, nll_BJ: Tensor, attribute_B: Tensor, reduction: str) -> Tensor:
         nll_B = -(self.u[attribute_B].log_softmax(1) - nll_BJ).logsumexp(1)
@@ -60,7 +57,7 @@ class MixtureLM(MultiplicativeLM):
     def component_nll(self, context_BN: Tensor, target_B: Tensor, attribute_B: Tensor) -> Tensor:
         """Exact −log P(w | context, x_aj) of every component (B×J)."""
         target = target_B.repeat_interleave(self.components)
-        losses = exact_nll(self.gated(context_BN, attribute_B), *self.output(), target, "none")
+        losses = exact_nll(self.gated_copies(context_BN, attribute_B), *self.output(), target, "none")
         return losses.view(-1, self.components)
 
     def nll(
@@ -86,6 +83,6 @@ class MixtureLM(MultiplicativeLM):
         if attribute is None or attribute.is_floating_point():
             return super().sampled_nll(context_BN, target_B, draw, attribute, language)
         target = target_B.repeat_interleave(self.components)
-        f = self.gated(context_BN, attribute)
+        f = self.gated_copies(context_BN, attribute)
         losses = sampled_nll(f, *self.output(), target, draw, reduction="none")
         return self.mixed(losses.view(-1, self.components), attribute, "mean")

@@ -22,6 +22,7 @@ from atd.generate import generate
 from atd.lm import LogBilinearLM, MultiplicativeLM, NextWordModel, TensorLM, UnsharedLM
 from atd.mixture_lm import MixtureLM
 from atd.neighbours import neighbours
+from atd.open_lm import OpenLM
 from atd.ragged import Ragged
 from atd.tokeniser import Tokeniser
 from atd.vocabulary import BOS_ID, SPECIALS, UNK_ID, Vocabulary
@@ -29,14 +30,16 @@ from atd.vocabulary import BOS_ID, SPECIALS, UNK_ID, Vocabulary
 if TYPE_CHECKING:
     from atd.tokeniser import Texts
 
-OPTIONS = ("activation", "gate_bias", "dropout", "additive", "sparse")  # of the multiplicative models
-NAMES = ("atd", "lbl", "mixture", "tensor", "unshared")
+OPEN = ("gated", "additive", "shrink", "dropout", "sparse")  # options of the model whose gate starts open
+OPTIONS = ("activation", "gate_bias", "dropout", "additive", "sparse")  # of the paper's, and those built on it
+NAMES = ("atd", "lbl", "mixture", "paper", "tensor", "unshared")
 
 
 def build(config: Mapping[str, Any], sizes: Sequence[int], A: int) -> NextWordModel:
     """The language model that a mapping describes, for vocabularies of these sizes and A attributes.
 
-    `config` holds `name` (one of NAMES), the sizes `K`, `F`, `D`, `context`, and OPTIONS; a model takes what it has.
+    `config` holds `name` (one of NAMES), the sizes `K`, `F`, `D`, `context`, and OPEN or OPTIONS; a model takes
+    what it has.
     """
     config = dict(config)
     name = config["name"]
@@ -46,11 +49,13 @@ def build(config: Mapping[str, Any], sizes: Sequence[int], A: int) -> NextWordMo
     if name not in NAMES:
         raise AtdError(f"there is no language model called {name!r}; it is one of {', '.join(NAMES)}")
     if name == "lbl":
-        return LogBilinearLM(V, K, N)
+        return LogBilinearLM(V, K, N, config["dropout"])
     D = config["D"]
     if name == "tensor":
         return TensorLM(V, K, D, N, A, config["activation"])
     F = config["F"]
+    if name == "atd":
+        return OpenLM(V, K, D, F, N, A, **{key: config[key] for key in OPEN})
     options = {key: config[key] for key in OPTIONS}
     if name == "mixture":
         return MixtureLM(V, K, D, F, N, A, components=config["components"], **options)

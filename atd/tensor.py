@@ -12,7 +12,7 @@ from torch import Tensor, nn
 class FactoredTensor(nn.Module):
     """T_x = W_fvᵀ · diag(W_fd x + g) · W_fk (eq. 3). `W_fv` is stored V×F: a word's factors are one row.
 
-    g is 0 in the paper. Setting `gate_bias` to 1 starts the gate open, an ablation.
+    g (`gate_bias`) is 0 in the paper.
     """
 
     gate_bias: float

@@ -20,16 +20,30 @@ class LogBilinear:
     name: str
     K: Annotated[int, whole(1)]
     context: Annotated[int, whole(1)]
+    dropout: Annotated[float, SHARE]
     vectors: str | None
 
 
 @dataclass(frozen=True)
+class Open(LogBilinear):
+    """A gate that starts open."""
+
+    F: Annotated[int, whole(1)]
+    D: Annotated[int, whole(1)]
+    gated: bool
+    additive: bool
+    shrink: bool
+    sparse: bool
+
+
+@dataclass(frozen=True)
 class Multiplicative(LogBilinear):
+    """The paper's."""
+
     F: Annotated[int, whole(1)]
     D: Annotated[int, whole(1)]
     activation: Annotated[str, one_of("relu", "identity")]
     gate_bias: float
-    dropout: Annotated[float, SHARE]
     additive: bool
     sparse: bool
 
@@ -79,6 +93,7 @@ class Optim:
 class SGD(Optim):
     """The paper's: momentum rises linearly from p_i to p_f over T epochs."""
 
+    limit: Annotated[float | None, optional(POSITIVE)]  # of a step, as a share of the matrix's norm
     p_i: Annotated[float, number(0, 0.999)]
     p_f: Annotated[float, number(0, 0.999)]
     T: Annotated[int, whole(1)]
@@ -161,7 +176,8 @@ class Sweep:
 
 GROUPS: dict[str, dict[str, type]] = {
     "model": {
-        "atd": Multiplicative,
+        "atd": Open,
+        "paper": Multiplicative,
         "lbl": LogBilinear,
         "mixture": Mixture,
         "unshared": Multiplicative,

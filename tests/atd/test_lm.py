@@ -38,16 +38,16 @@ def softmax(z):
 
 
 def multiplicative_probabilities(m, context, a, g=0.0):
-    """Eqs. 4–6, one example, loops and all; with the gate W_fd x + g, and r̂ + M x where the model has M."""
+    """Eqs. 4–6, one example, loops and all; with the gate W_fd x + g, and W_fa x added where the model has W_fa."""
     W_fk, W_fd, W_fv = (w.detach().numpy() for w in (m.W_fk, m.W_fd, m.W_fv.T))
     C, b, L = m.C.detach().numpy(), m.b.detach().numpy(), m.L.detach().numpy()
     E = W_fk.T @ W_fv
     x = np.maximum(L[a], 0)
     r = sum(C[i] @ E[:, w] for i, w in enumerate(context))
-    if m.M is not None:
-        r = r + m.M.detach().numpy() @ x
     gate = np.array([W_fd[f] @ x + g for f in range(F)])
     f = (W_fk @ r) * gate
+    if m.W_fa is not None:
+        f = f + m.W_fa.detach().numpy() @ x
     return softmax(np.array([W_fv[:, j] @ f + b[j] for j in range(W_fv.shape[1])]))
 
 
