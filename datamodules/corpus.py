@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
 import numpy as np
 from lightning import LightningDataModule
@@ -98,6 +99,7 @@ class Corpus(Windows):
         self.min_count = min_count
         self.max_size = max_size
         self.rebuild = rebuild
+        self.shuffled: int | None = None
 
     def inputs(self) -> list[Path]:
         """The files the corpus is made of, downloaded if need be."""
@@ -139,9 +141,18 @@ class Corpus(Windows):
         corpus = self._open(rebuild=False)
         split = corpus.columns["split"]
         self.encoded = {name: corpus.take(split == i) for i, name in enumerate(SPLITS)}
+        if self.shuffled is not None:
+            self.encoded = {name: part.shuffled(self.shuffled) for name, part in self.encoded.items()}
         for name, part in self.encoded.items():
             if not len(part.tokens):
                 raise AtdError(f"data={self.name}: no text for {name}; the corpus is too small to hold some of it out")
+
+    def with_shuffled(self, seed: int) -> Self:
+        """The same corpus with its attributes dealt to the texts at random, within each part. They mean nothing."""
+        other = copy.copy(self)
+        other.shuffled = seed
+        other.setup("fit")
+        return other
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the mapped arrays and the trainer: another process opens the cache itself, in `setup`."""

@@ -40,8 +40,10 @@ def tour(tmp_path_factory) -> tuple[Path, str]:
 
 def test_the_gate_beats_its_baselines(tour):
     rows = json.loads((tour[0] / "metrics.json").read_text())["rows"]
-    atd, lbl, trigram = (rows[name]["perplexity"] for name in ("atd", "lbl", "trigram"))
-    assert atd < 0.95 * lbl and atd < 0.95 * trigram, rows
+    atd, lbl, plain = (rows[name]["perplexity"] for name in ("atd", "lbl", "no-attributes"))
+    assert atd < 0.95 * lbl and atd < 0.95 * plain, rows
+    assert atd < rows["kneser-ney"]["perplexity"]
+    assert rows["no-attributes"]["above_atd_low"] > 0
 
 
 def books_beside_their_twin(x_AD: torch.Tensor, names: list[str]) -> int:
@@ -86,7 +88,7 @@ def test_a_run_leaves_everything(tour):
     versions = json.loads((out / "versions.json").read_text())
     assert versions["seed"] == "0" and "torch 2.13" in versions["versions"] and versions["revision"]
     assert stdout.splitlines()[-1] == f"report: {out}/report.html"
-    assert "trigram" in stdout and "lbl" in stdout
+    assert "kneser-ney" in stdout and "lbl" in stdout
 
 
 def weights(out: Path, name: str) -> dict[str, torch.Tensor]:

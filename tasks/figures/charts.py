@@ -59,3 +59,16 @@ def heatmap(matrix: np.ndarray, names: Sequence[str], label: str, columns: Seque
             ax.text(j, i, f"{value:.2g}", ha="center", va="center", fontsize=7, color="white" if dark else "black")
     figure.colorbar(image, label=label, shrink=0.8)
     return figure
+
+
+def intervals(values: Mapping[str, tuple[float, float, float]], xlabel: str) -> Figure:
+    """A point and its interval (value, low, high) for each name, the first on top, and a line at zero."""
+    figure, ax = axes(6.4, 0.9 + 0.34 * len(values))
+    for y, (value, low, high) in enumerate(values.values()):
+        ax.plot([low, high], [y, y], color="0.6", linewidth=2)
+        ax.plot(value, y, "o", color=COLOURS[0])
+    ax.axvline(0, color="0.3", linewidth=0.8)
+    ax.set_yticks(range(len(values)), list(values))
+    ax.invert_yaxis()
+    ax.set_xlabel(xlabel)
+    return figure

@@ -1,17 +1,23 @@
-"""Language models side by side: train each, take its exact perplexities. What several tasks begin with."""
+"""Language models side by side: train each, take its exact perplexities. What several tasks begin with.
+
+S seeds, n documents.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from atd.models import Trained, load
 from tasks.engine.rows import Outcome, Row, Store, run_rows, summary
-from tasks.learning.evaluation import perplexities, trigram_perplexities
-from tasks.learning.language_model import language_model
+from tasks.learning.controls import Variant
+from tasks.learning.evaluation import document_losses, kneser_ney_losses, perplexities_of
+from tasks.learning.language_model import language_model, optim_of
 from tasks.learning.training import fit
 
 if TYPE_CHECKING:
@@ -20,6 +26,7 @@ if TYPE_CHECKING:
     from datamodules.corpus import Corpus
 
 Config = Mapping[str, Any]
+ORDERS = {"trigram": 3, "kneser-ney": 5, "kneser-ney-attributes": 5}  # rows that count words
 
 
 @dataclass
@@ -28,43 +35,86 @@ class Comparison:
 
     out: Path
     names: dict[str, list[str]]  # of the checkpoints of every row
-    rows: dict[str, dict[str, float]]  # of metrics.json
-    curves: dict[str, list[dict[str, float]]]
+    outcomes: dict[str, list[Outcome]]
+
+    @property
+    def rows(self) -> dict[str, dict[str, float]]:
+        """Of metrics.json."""
+        return summary(self.outcomes)
+
+    @property
+    def curves(self) -> dict[str, list[dict[str, float]]]:
+        return {n: o.facts["curve"] for row in self.names for n, o in zip(self.names[row], self.outcomes[row])}
 
     def trained(self, row: str, seed: int = 0) -> Trained:
         """The best checkpoint of a row's seed, counted from 0."""
         return load(self.out / "checkpoints" / self.names[row][seed] / "best.ckpt")
 
+    def losses(self, row: str) -> np.ndarray:
+        """The summed nll of each test document (S×n)."""
+        return np.stack([outcome.arrays["test"] for outcome in self.outcomes[row]])
+
 
 def compare_models(
-    cfg: DictConfig, data: Corpus, out: Path, models: Mapping[str, Config], trigram: bool = False, seeds: int = 1
+    cfg: DictConfig,
+    data: Corpus,
+    out: Path,
+    models: Mapping[str, Variant | Config],
+    counts: Sequence[str] = (),
+    seeds: int = 1,
+    steps: Sequence[float] = (),
+    workers: int = 1,
 ) -> Comparison:
-    """Train every model (row: what conf/model would say) on a corpus, with `seeds` seeds from `cfg.seed` on."""
-    numbers = range(cfg.seed, cfg.seed + seeds)
-    rows = [Row(name, partial(train, cfg, data, out, name, config, seeds), numbers) for name, config in models.items()]
-    if trigram:
-        rows.append(Row("trigram", partial(count, data)))
-    outcomes = run_rows(rows, Store(out / "rows", bool(cfg.resume)))
-    names = {name: [checkpoint_name(name, seed, seeds) for seed in numbers] for name in models}
-    curves = {n: o.facts["curve"] for row in names for n, o in zip(names[row], outcomes[row], strict=True)}
-    return Comparison(out, names, summary(outcomes), curves)
+    """Train every model (row: what conf/model would say) on a corpus, with `seeds` seeds from `cfg.seed` on.
+
+    `counts` names rows of n-grams. With `steps` every model has a step size of its own: `optim.lr` times the one that
+    is best on the validation part with the first seed.
+    """
+    variants = {name: m if isinstance(m, Variant) else Variant(m) for name, m in models.items()}
+    first, *others = range(cfg.seed, cfg.seed + seeds)
+    store = Store(out / "rows", bool(cfg.resume))
+    tried = {name: [Job(name, v, s, bool(steps), seeds) for s in steps or (1.0,)] for name, v in variants.items()}
+    rows = [Row(j.row, partial(train, cfg, data, out, j), [first]) for jobs in tried.values() for j in jobs]
+    rows += [Row(name, partial(count, data, name)) for name in counts]
+    found = run_rows(rows, store, workers)
+    best = {n: min(jobs, key=lambda j: found[j.row][0].scores["perplexity_dev"]) for n, jobs in tried.items()}
+    again = run_rows([Row(j.row, partial(train, cfg, data, out, j), others) for j in best.values()], store, workers)
+    outcomes = {name: [*found[job.row], *again[job.row]] for name, job in best.items()}
+    names = {name: [job.checkpoint(seed) for seed in (first, *others)] for name, job in best.items()}
+    return Comparison(out, names, outcomes | {name: found[name] for name in counts})
 
 
-def train(cfg: DictConfig, data: Corpus, out: Path, name: str, config: Config, seeds: int, seed: int) -> Outcome:
-    module = language_model(config, data, cfg, seed)
-    curve = fit(module, data, cfg, out, checkpoint_name(name, seed, seeds))
-    return Outcome(perplexities(module, data), facts={"curve": curve})
+@dataclass(frozen=True)
+class Job:
+    """A row at one step size."""
+
+    name: str
+    variant: Variant
+    step: float
+    searched: bool  # the step size is one of several
+    seeds: int
+
+    @property
+    def row(self) -> str:
+        return f"{self.name}-x{self.step:g}" if self.searched else self.name
+
+    def checkpoint(self, seed: int) -> str:
+        """The folder of its checkpoints."""
+        return self.row if self.seeds == 1 else f"{self.row}-seed{seed}"
 
 
-def count(data: Corpus, seed: int) -> Outcome:
-    return Outcome(trigram_perplexities(data))
+def train(cfg: DictConfig, data: Corpus, out: Path, job: Job, seed: int) -> Outcome:
+    optim = optim_of(cfg)
+    optim = replace(optim, lr=optim.lr * job.step)
+    data = data.with_shuffled(seed) if job.variant.shuffled else data
+    module = language_model(job.variant.config, data, cfg, seed, optim)
+    job.variant.prepare(module.model)
+    curve = fit(module, data, cfg, out, job.checkpoint(seed))
+    losses = {split: document_losses(module, data, split) for split in ("val", "test")}
+    return Outcome(perplexities_of(losses, data), losses, {"curve": curve, "lr": optim.lr})
 
 
-def checkpoint_name(row: str, seed: int, seeds: int) -> str:
-    """The folder of a row's checkpoints."""
-    return row if seeds == 1 else f"{row}-seed{seed}"
-
-
-def lbl_of(cfg: DictConfig) -> dict[str, Any]:
-    """The log-bilinear model of the same size as conf/model says."""
-    return {"name": "lbl", "K": cfg.model.K, "context": cfg.model.context, "vectors": cfg.model.get("vectors")}
+def count(data: Corpus, name: str, seed: int) -> Outcome:
+    losses = kneser_ney_losses(data, ORDERS[name], attributes=name.endswith("attributes"))
+    found = losses.get(name, losses["kneser-ney"])
+    return Outcome(perplexities_of(found, data), found)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from atd.ngram import Trigram
+from atd.ngram_mixture import AttributeKneserNey
 from tasks.learning.language_model import LanguageModel, Perplexity
 
 if TYPE_CHECKING:
+    from atd.encoded import EncodedCorpus
     from datamodules.corpus import Corpus
 
 
@@ -31,12 +32,54 @@ def perplexities(module: LanguageModel, data: Corpus) -> dict[str, float]:
     }
 
 
-def trigram_perplexities(data: Corpus) -> dict[str, float]:
-    """The count baseline on the same words, its one setting tuned on the validation part."""
-    parts = {}
-    loaders = {"train": data.train_dataloader(), "val": data.val_dataloader(), "test": data.test_dataloader()}
-    for split, loader in loaders.items():
-        batches = [(batch.context[:, -2:].numpy(), batch.target.numpy()) for batch in loader]
-        parts[split] = tuple(np.concatenate(column) for column in zip(*batches, strict=True))
-    model = Trigram(len(data.vocabulary)).fit(*parts["train"]).tune(*parts["val"])
-    return {"perplexity": model.perplexity(*parts["test"]), "perplexity_dev": model.perplexity(*parts["val"])}
+@torch.inference_mode()
+def document_losses(module: LanguageModel, data: Corpus, split: str) -> np.ndarray:
+    """The summed exact nll of each document of a part, in their order."""
+    module.eval()
+    loader = data.loader(split)
+    found: dict[int, list[torch.Tensor]] = {language: [] for language in loader.group_ids}
+    for batch in loader:
+        found[batch.language].append(module.nll(batch))
+    texts = data.encoded[split]
+    losses = np.empty(len(texts.tokens))
+    for language, part in zip(loader.group_ids, loader.parts, strict=True):
+        token, _, _ = part.locate(np.arange(part.n))
+        losses[token] = torch.cat(found[language]).double().cpu().numpy()
+    return np.bincount(texts.owner, losses, len(texts))
+
+
+def kneser_ney_losses(data: Corpus, order: int = 5, attributes: bool = True) -> dict[str, dict[str, np.ndarray]]:
+    """By row and part (val, test): the summed nll of each document, of the words that the other models predict.
+
+    The row `kneser-ney` is one n-gram model of all text; `kneser-ney-attributes` mixes it with one of each attribute's
+    own text, their shares found on the validation part.
+    """
+    V, A = max(len(words) for words in data.vocabularies), len(data.attributes)
+    model = AttributeKneserNey(V, A, order)
+    train, val = (examples(data.encoded[split], order) for split in ("train", "val"))
+    if attributes:
+        model.fit(*train).tune(*val)
+    else:
+        model.all.fit(*train[:2])
+    rows: dict[str, dict[str, np.ndarray]] = {}
+    for split in ("val", "test"):
+        texts = data.encoded[split]
+        context, target, attribute = examples(texts, order)
+        found = {"kneser-ney": model.all.log_probabilities(context, target)}
+        if attributes:
+            found["kneser-ney-attributes"] = model.log_probabilities(context, target, attribute)
+        for row, log_p in found.items():
+            rows.setdefault(row, {})[split] = np.bincount(texts.owner, -log_p, len(texts))
+    return rows
+
+
+def examples(texts: EncodedCorpus, order: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Every word of some texts for n-grams: (the words before it, its id, its attribute or attributes)."""
+    attribute = texts.attributes if texts.per_token else texts.attributes[texts.owner]
+    return texts.windows(order - 1), texts.tokens.astype(np.int64), attribute
+
+
+def perplexities_of(losses: dict[str, np.ndarray], data: Corpus) -> dict[str, float]:
+    """From the summed nll of each document of the test and the validation part, named as in metrics.json."""
+    names = {"perplexity": "test", "perplexity_dev": "val"}
+    return {n: float(np.exp(losses[split].sum() / len(data.encoded[split].tokens))) for n, split in names.items()}

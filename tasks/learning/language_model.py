@@ -10,6 +10,7 @@ import lightning
 import torch
 from torchmetrics import Metric
 
+from atd.attributes import CentredTable
 from atd.lm import NextWordModel
 from atd.models import build
 from atd.noise import Noise
@@ -100,7 +101,7 @@ class LanguageModel(lightning.LightningModule):
             table = getattr(self.model, "attributes", None)
             apart = {table.L} if table is not None and table.most else set()
             fully_shard(self.model, mesh=self.device_mesh["data_parallel"], ignored_params=apart)
-            for name in ("nll", "sampled_nll"):
+            for name in ("nll", "sampled_nll", "shrinkage"):
                 register_fsdp_forward_method(self.model, name)
 
     def seeded(self, batch_idx: int) -> torch.Generator:
@@ -122,7 +123,7 @@ class LanguageModel(lightning.LightningModule):
             loss = self.model.sampled_nll(batch.context, batch.target, draw, batch.attribute, batch.language)
         else:
             loss = self.model.nll(batch.context, batch.target, batch.attribute, batch.language)
-        loss = loss * batch.weight
+        loss = loss * batch.weight + self.model.shrinkage()
         if self.global_step % LOGGED == 0:
             self.log("train/loss", loss, sync_dist=True)
         return loss
@@ -140,7 +141,7 @@ class LanguageModel(lightning.LightningModule):
         o = self.optim
         groups = parameter_groups(self.model, o.decay_words, o.decay_contexts, o.lr * o.lr_attributes)
         if isinstance(o, SGD):
-            optimiser: torch.optim.Optimizer = PaperSGD(groups, lr=o.lr, momentum=o.p_i)
+            optimiser: torch.optim.Optimizer = PaperSGD(groups, lr=o.lr, momentum=o.p_i, limit=o.limit)
             schedule: torch.optim.lr_scheduler.LRScheduler = PaperSchedule(optimiser, o.lr_decay, o.p_i, o.p_f, o.T)
             return [optimiser], [schedule]
         if o.name == "adagrad":
@@ -165,15 +166,22 @@ class LanguageModel(lightning.LightningModule):
         }
 
 
-def language_model(config: Mapping[str, Any], data: Corpus, cfg: DictConfig, seed: int) -> LanguageModel:
-    """A model of conf/model started for this corpus, ready to fit. The corpus is shuffled by the same seed."""
+def language_model(
+    config: Mapping[str, Any], data: Corpus, cfg: DictConfig, seed: int, optim: Optim | None = None
+) -> LanguageModel:
+    """A model of conf/model started for this corpus, ready to fit. The corpus is shuffled by the same seed.
+
+    `optim` is conf/optim unless given.
+    """
     torch.manual_seed(seed)
     data.seed = seed
     vocabularies = data.vocabularies
     model = build(config, [len(v) for v in vocabularies], len(data.attributes))
     start(model, config, vocabularies)
+    if isinstance(table := getattr(model, "attributes", None), CentredTable):
+        table.centre(*map(torch.from_numpy, data.encoded["train"].attribute_counts(len(data.attributes))))
     return LanguageModel(
-        model, vocabularies, data.attributes, optim_of(cfg), dict(config), seed, asdict(data.tokeniser)
+        model, vocabularies, data.attributes, optim or optim_of(cfg), dict(config), seed, asdict(data.tokeniser)
     )
 
 

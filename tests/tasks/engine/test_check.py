@@ -55,7 +55,8 @@ def test_bf16_on_a_cpu_is_accepted_where_it_pays(monkeypatch):
     ],
 )
 def test_impossible_values_are_explained(override, says):
-    companions = ["logger=wandb"] if override.startswith("logger") else []
+    companions = {"logger": ["logger=wandb"], "model.activation": ["model=paper"]}
+    companions = companions.get(override.split("=")[0].removesuffix(".mode"), [])
     with pytest.raises(AtdError, match=says) as error:
         check(composed(*companions, override))
     assert "\n" not in str(error.value)
@@ -65,7 +66,7 @@ def test_impossible_values_are_explained(override, says):
     ("overrides", "says"),
     [
         ("optim=rows", "task=tour: does not work with optim=rows; choose optim=adam, sgd or adagrad"),
-        ("model=ranking", "task=tour: does not work with model=ranking; choose model=atd, tensor or mixture"),
+        ("model=ranking", "task=tour: does not work with model=ranking; choose model=atd, paper, tensor or mixture"),
         ("model=lbl", "task=tour: does not work with model=lbl; choose model="),
         (
             "task=sentiment data=gutenberg_sample",
@@ -84,7 +85,7 @@ def test_impossible_values_are_explained(override, says):
         ),
         (
             "model.name=nope",
-            "model.name=nope: no such model; choose model=atd, lbl, mixture, unshared, tensor or ranking",
+            "model.name=nope: no such model; choose model=atd, paper, lbl, mixture, unshared, tensor or ranking",
         ),
         ("optim.name=nope", "optim.name=nope: no such optim; choose optim=adam, adagrad, sgd or rows"),
         ("data=table", "data.path: has no default; your own table is data=table data.path=reviews.csv"),

@@ -1,92 +1,29 @@
-"""The quick tour: what attribute vectors are good for, on any corpus with one attribute per text."""
+"""What the tour shows of a trained model: a map of its attributes, conditional neighbours, text under each vector."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
 
 from atd.attributes import correlations
-from atd.errors import AtdError
 from atd.expression import parse
 from atd.generate import generate
 from atd.models import Trained
 from atd.neighbours import compare, rank_shift, unit
-from atd.settings import number, whole
 from atd.vocabulary import BOS_ID, SPECIALS, UNK_ID
-from tasks.engine.check import LANGUAGE_MODELS, Fits
 from tasks.engine.result import Result
-from tasks.engine.settings import typed
-from tasks.figures.charts import heatmap, learning_curves
+from tasks.figures.charts import heatmap
 from tasks.figures.maps import plane, scatter_map
-from tasks.learning.comparison import compare_models, lbl_of
-from tasks.learning.corpora import open_corpus
+from tasks.tour.settings import Settings
 
 if TYPE_CHECKING:
-    from omegaconf import DictConfig
-
     from datamodules.corpus import Corpus
 
 FREQUENT = 15  # uses under both attributes that make a word worth showing
 SEEN = 3  # uses under either that let a word be a neighbour
 SHOWN = 8
-
-FITS = Fits(
-    data=("Gutenberg", "Blogs", "TableCorpus", "Treebank", "Languages"),
-    models=("atd", "tensor", "mixture"),
-    optims=LANGUAGE_MODELS,
-)
-
-
-@dataclass(frozen=True)
-class Settings:
-    name: str
-    word: str | None  # whose neighbours are compared; None = the words that change most between a and b
-    a: str | None  # two attributes to compare and to mix; None = the two least alike
-    b: str | None
-    words: Annotated[int, whole(1)]  # length of each sample
-    temperature: Annotated[float, number(0)]
-
-
-def run(cfg: DictConfig, out: Path) -> Result:
-    task = typed(Settings, cfg.task)
-    data = open_corpus(cfg)
-    check_names(task, data)
-    models = compare_models(cfg, data, out, {"atd": cfg.model, "lbl": lbl_of(cfg)}, trigram=True)
-    trained = models.trained("atd")
-    result = Result("tour", "atd/perplexity", models.rows, lower_is_better=True)
-    explain(result, data)
-    result.figure("learning_curves", learning_curves(models.curves), "Exact validation perplexity after each epoch.")
-    show_attributes(result, trained)
-    a, b = chosen_pair(task, trained)
-    show_neighbours(result, trained, task.word, a, b, uses(data, a), uses(data, b))
-    show_samples(result, trained, a, b, task, cfg.seed)
-    return result
-
-
-def check_names(task: Settings, data: Corpus) -> None:
-    for key, name in (("a", task.a), ("b", task.b)):
-        if name is not None and name not in data.attributes:
-            raise AtdError(f"task.{key}={name}: unknown attribute; it is one of {', '.join(data.attributes)}")
-    if task.word is not None:
-        data.vocabulary.id(task.word)
-
-
-def explain(result: Result, data: Corpus) -> None:
-    train = len(data.encoded["train"].tokens)
-    result.text(
-        "What was done",
-        [
-            f"One vector was learned for each of {len(data.attributes)} attributes, jointly with the vectors of "
-            f"{len(data.vocabulary):,} words, from {train:,} running words. The attribute vector x gates the words: "
-            "T_x = W_fvᵀ · diag(W_fd x) · W_fk.",
-            "Perplexity is exact and on text kept out of training: how many words the model hesitates between. "
-            "lbl is the same model without the gate; trigram counts words, its smoothing tuned on the dev part.",
-        ],
-    )
 
 
 def vectors(trained: Trained) -> np.ndarray:

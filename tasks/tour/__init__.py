@@ -1,0 +1,85 @@
+"""The quick tour: what attribute vectors are good for, on any corpus with attributes, beside its controls."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from atd.errors import AtdError
+from tasks.engine.result import Result
+from tasks.engine.settings import typed
+from tasks.figures.charts import learning_curves
+from tasks.learning.comparison import compare_models
+from tasks.learning.controls import COUNTS, available, control_models
+from tasks.learning.corpora import open_corpus
+from tasks.tour.settings import FITS, Settings
+from tasks.tour.show import chosen_pair, show_attributes, show_neighbours, show_samples, uses
+from tasks.tour.verdict import show_verdict
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+    from datamodules.corpus import Corpus
+
+__all__ = ["FITS", "Settings", "run"]
+
+USUAL = ("no-attributes", "lbl", "kneser-ney")
+
+
+def run(cfg: DictConfig, out: Path) -> Result:
+    task = typed(Settings, cfg.task)
+    controls = chosen_controls(cfg, task)
+    data = open_corpus(cfg)
+    check_names(task, data)
+    models = compare_models(
+        cfg,
+        data,
+        out,
+        {"atd": dict(cfg.model), **control_models(cfg, controls)},
+        counts=[name for name in controls if name in COUNTS],
+        seeds=task.seeds,
+        steps=task.steps,
+        workers=task.workers,
+    )
+    trained = models.trained("atd")
+    result = Result("tour", "atd/perplexity", models.rows, lower_is_better=True)
+    explain(result, data)
+    show_verdict(result, models, data)
+    result.figure("learning_curves", learning_curves(models.curves), "Exact validation perplexity after each epoch.")
+    show_attributes(result, trained)
+    a, b = chosen_pair(task, trained)
+    show_neighbours(result, trained, task.word, a, b, uses(data, a), uses(data, b))
+    show_samples(result, trained, a, b, task, cfg.seed)
+    return result
+
+
+def chosen_controls(cfg: DictConfig, task: Settings) -> list[str]:
+    """The rows beside the model; the usual ones as far as conf/model has them."""
+    possible = available(cfg)
+    if task.controls is None:
+        return [name for name in USUAL if name in possible]
+    for name in task.controls:
+        if name not in possible:
+            raise AtdError(f"task.controls: {name} is a control of model=atd, not of model={cfg.model.name}")
+    return list(task.controls)
+
+
+def check_names(task: Settings, data: Corpus) -> None:
+    for key, name in (("a", task.a), ("b", task.b)):
+        if name is not None and name not in data.attributes:
+            raise AtdError(f"task.{key}={name}: unknown attribute; it is one of {', '.join(data.attributes)}")
+    if task.word is not None:
+        data.vocabulary.id(task.word)
+
+
+def explain(result: Result, data: Corpus) -> None:
+    train = len(data.encoded["train"].tokens)
+    result.text(
+        "What was done",
+        [
+            f"One vector was learned for each of {len(data.attributes)} attributes, jointly with the vectors of "
+            f"{len(data.vocabulary):,} words, from {train:,} running words. The attribute vector x gates the words: "
+            "T_x = W_fvᵀ · diag(1 + W_fd x) · W_fk, or diag(W_fd x) in the paper's model.",
+            "Perplexity is exact and on text kept out of training: how many words the model hesitates between.",
+        ],
+    )

@@ -1,0 +1,30 @@
+"""The settings of the tour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from atd.settings import listed, number, one_of, optional, whole
+from tasks.engine.check import LANGUAGE_MODELS, Fits
+from tasks.learning.controls import MEANING
+
+FITS = Fits(
+    data=("Gutenberg", "Blogs", "TableCorpus", "Treebank", "Languages"),
+    models=("atd", "paper", "tensor", "mixture"),
+    optims=LANGUAGE_MODELS,
+)
+
+
+@dataclass(frozen=True)
+class Settings:
+    name: str
+    word: str | None  # whose neighbours are compared; None = the words that change most between a and b
+    a: str | None  # two attributes to compare and to mix; None = the two least alike
+    b: str | None
+    words: Annotated[int, whole(1)]  # length of each sample
+    temperature: Annotated[float, number(0)]
+    controls: Annotated[list[str] | None, optional(listed(one_of(*MEANING)))]  # None = the usual three
+    seeds: Annotated[int, whole(1)]
+    steps: Annotated[list[float], listed(number(0, open_low=True))]  # step sizes tried, relative to optim.lr
+    workers: Annotated[int, whole(1)]  # models trained side by side
