@@ -18,12 +18,14 @@ from datamodules.encode import count_vocabulary, ids
 from datamodules.readers.table import read_table
 
 MISSING = "missing"
+COMPOSE = Rule(lambda v: isinstance(v, bool) or v == "residual", "true, false or residual")
 COLUMNS = Rule(lambda v: listed(TEXT).fits(v) and len(v) > 0, "a list of columns, such as [age,gender]")
 
 
 class TableCorpus(Corpus):
-    """A row is a document. Each distinct tuple of `attributes` (columns) is one attribute, named like 20s/f; or, with
-    `compose`, each value of each column is (age=20s, gender=f) and a text has one per column, whose vectors add up.
+    """A row is a document. With `compose` each value of each column of `attributes` has a vector (age=20s, gender=f), and
+    those of a text add up; `compose=residual` gives each distinct tuple one more, what it adds to the sum of its values;
+    without, only tuples have one (20s/f). Values of a single column are named alone (20s).
 
     `bins` makes ranges of numeric columns, {age: 4} four of equal counts. `holdout` is the share of rows for
     validation, and as much again for test; `split_seed` draws them, apart from the seed of training. Every attribute
@@ -36,7 +38,7 @@ class TableCorpus(Corpus):
         *,
         text: str,
         attributes: Annotated[Sequence[str], COLUMNS],
-        compose: bool = False,
+        compose: Annotated[bool | str, COMPOSE] = True,
         bins: Annotated[Mapping[str, int] | None, optional(mapped(whole(2)))] = None,
         holdout: Annotated[float, number(0, 0.3, open_low=True)] = 0.1,
         split_seed: Annotated[int, whole(0)] = 0,
@@ -46,7 +48,7 @@ class TableCorpus(Corpus):
         super().__init__(**common)
         self.text = text
         self.chosen = list(attributes)
-        self.compose = compose
+        self.compose = compose if len(self.chosen) > 1 else False
         self.bins = dict(bins or {})
         self.holdout = holdout
         self.split_seed = split_seed
@@ -66,7 +68,7 @@ class TableCorpus(Corpus):
     def build(self) -> EncodedCorpus:
         table = read_table(self.path, self.text, self.chosen, self.drop_empty)
         values = {name: self._values(name, table[name]) for name in self.chosen}
-        attributes, names = composed(values) if self.compose else tuples(values)
+        attributes, names = COMPOSED[self.compose](values)
         split = random_split(attributes, self.holdout, self.split_seed)
         order = by_split(split)
         attributes, split = attributes[order], split[order]
@@ -129,6 +131,16 @@ def composed(values: Mapping[str, pa.DictionaryArray]) -> tuple[np.ndarray, list
     return np.stack(ids_nM, axis=1).astype(np.int32), names
 
 
+def composed_and_tuples(values: Mapping[str, pa.DictionaryArray]) -> tuple[np.ndarray, list[str]]:
+    """The same with the tuple as one more column."""
+    ids_nM, names = composed(values)
+    tuple_n, tuple_names = tuples(values)
+    return np.column_stack([ids_nM, tuple_n + len(names)]).astype(np.int32), names + tuple_names
+
+
+COMPOSED = {True: composed, False: tuples, "residual": composed_and_tuples}
+
+
 def random_split(attributes: np.ndarray, share: float, seed: int) -> np.ndarray:
     """The split (0 train, 1 val, 2 test) of each row; the first row of every attribute, in random order, is train's."""
     n = len(attributes)
@@ -142,7 +154,7 @@ def random_split(attributes: np.ndarray, share: float, seed: int) -> np.ndarray:
     if len(free) < 2 * held or not held:
         raise AtdError(
             f"{n} rows of {int(shuffled.max()) + 1} attributes are too few to hold {share:.0%} out twice; "
-            "use fewer attributes, data.bins or data.compose=true"
+            "use fewer attributes, data.bins or data.compose=true, which needs every value in train, not every tuple"
         )
     split = np.zeros(n, dtype=np.int8)
     split[free[:held]], split[free[held : 2 * held]] = 1, 2

@@ -40,7 +40,7 @@ def rows(data: TableCorpus) -> list[tuple[str, str, list[str]]]:
 
 
 def test_a_tuple_is_an_attribute(tmp_path):
-    data = corpus(tmp_path, attributes=["gender", "age"], bins={"age": 3})
+    data = corpus(tmp_path, attributes=["gender", "age"], compose=False, bins={"age": 3})
     assert data.attributes == sorted(data.attributes) and "f/20–29" in data.attributes
     assert "x/missing" in data.attributes and len(data.attributes) == 7
     for _, text, (name,) in rows(data):
@@ -58,6 +58,20 @@ def test_composed_attributes(tmp_path):
     assert len(found) > 80 and all(known[text] == names for text, names in found.items())
     batch = next(iter(data.train_dataloader()))
     assert batch.attribute.shape == (len(batch), 2)
+
+
+def test_a_tuple_may_add_to_its_values(tmp_path):
+    data = corpus(tmp_path, attributes=["gender", "age"], compose="residual", bins={"age": 2}, min_count=1)
+    for part in data.encoded.values():
+        for ids in part.attributes:
+            gender, age, both = (data.attributes[i] for i in ids)
+            assert both == f"{gender.removeprefix('gender=')}/{age.removeprefix('age=')}"
+
+
+def test_values_of_a_single_column_need_no_prefix(tmp_path):
+    data = corpus(tmp_path, attributes=["gender"], compose=True)
+    assert data.attributes == ["f", "m", "x"]
+    assert data.encoded["train"].attributes.ndim == 1
 
 
 def test_columns_stay_readable(tmp_path):
@@ -138,7 +152,7 @@ def test_mistakes_are_one_line(tmp_path, options, message):
         ({"holdout": 0.9}, "holdout=0.9: must be a number above 0, at most 0.3"),
         ({"holdout": 0}, "holdout=0: must be a number above 0, at most 0.3"),
         ({"split_seed": -1}, "split_seed=-1: must be a whole number, 0 or more"),
-        ({"compose": 1}, "compose=1: must be true or false"),
+        ({"compose": 1}, "compose=1: must be true, false or residual"),
         ({"min_count": 0}, "min_count=0: must be a whole number, 1 or more"),
         ({"max_size": 3}, "max_size=3: must be a whole number, 4 or more, or null"),
         ({"batch_size": 0}, "batch_size=0: must be a whole number, 1 or more"),
