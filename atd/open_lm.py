@@ -77,11 +77,15 @@ class OpenLM(MultiplicativeLM):
 
     @torch.no_grad()
     def start_at(self, vectors_VK: Tensor) -> None:
-        """Start at pretrained word vectors: `W_fv W_fk` equals them, or is the nearest of rank F."""
+        """Start at pretrained word vectors: `W_fv W_fk` equals them up to scale, or is the nearest of rank F.
+
+        They are brought to the size of a random start: the steps that suit the one then suit the other.
+        """
         V, F, K = len(self.W_fv), *self.W_fk.shape
         if vectors_VK.shape != (V, K):
             raise ValueError(f"the tensor needs vectors {V}×{K}, got {tuple(vectors_VK.shape)}")
         vectors_VK = vectors_VK.to(self.W_fv)
+        vectors_VK = vectors_VK * (K * vectors_VK.square().mean()).clamp(min=torch.finfo(vectors_VK.dtype).tiny).rsqrt()
         if F < K:
             self.W_fk.copy_(torch.linalg.svd(vectors_VK, full_matrices=False).Vh[:F])
         self.W_fv.copy_(vectors_VK @ self.W_fk.T)

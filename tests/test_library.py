@@ -166,7 +166,7 @@ def test_what_is_imported_is_declared():
             assert {canonicalize_name(home) for home in homes.get(name, [name])} & known, name
 
 
-@pytest.mark.parametrize("name", ["atd", "tensor", "mixture", "lbl", "unshared"])
+@pytest.mark.parametrize("name", ["atd", "paper", "tensor", "mixture", "lbl", "unshared"])
 def test_every_language_model_answers(name, tmp_path):
     trained = atd.load(write_checkpoint(tmp_path / "run", {"name": name, "components": 2}))
     mix = None if name == "lbl" else MIX

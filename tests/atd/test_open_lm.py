@@ -103,7 +103,7 @@ def test_pretrained_vectors_are_kept_as_far_as_the_factors_allow(factors):
     vectors = torch.randn(V, K)
     model.start_at(vectors)
     U, S, Vh = torch.linalg.svd(vectors, full_matrices=False)
-    nearest = (U[:, :factors] * S[:factors]) @ Vh[:factors]
+    nearest = (U[:, :factors] * S[:factors]) @ Vh[:factors] / (K * vectors.square().mean()).sqrt()
     torch.testing.assert_close(model.unconditional(), nearest)
     with pytest.raises(ValueError, match="11×4"):
         model.start_at(torch.randn(V, K + 1))

@@ -19,7 +19,7 @@ from tasks import infer as task
 from tasks.learning.inference import predict
 
 WORDS = ["<unk>", "<s>", "<#>", "the", "night", "was", "dark", ".", "it", "a", "fine", "film"]
-MODEL = dict(name="atd", K=6, F=8, D=4, context=3, activation="relu", gate_bias=0.0, dropout=0.0, additive=False,
+MODEL = dict(name="paper", K=6, F=8, D=4, context=3, activation="relu", gate_bias=0.0, dropout=0.0, additive=False,
              sparse=False)  # fmt: skip
 CONVEX = {"name": "convex", "l2": 0.5, "samples": None, "tolerance": 1e-5, "iterations": 100}
 

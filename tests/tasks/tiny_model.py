@@ -11,14 +11,16 @@ from atd.vocabulary import Vocabulary
 
 NAMES = ["bible-kjv", "blake-poems", "shakespeare-caesar", "shakespeare-hamlet", "m/30/<b>arts</b>", "../../etc/passwd"]
 TEXT = "light lights night bright the a of and to in lord king ship sea whale she said was very . , ; child garden"
-CONFIG = {
-    "name": "atd",
+CONFIG = {  # for every model
+    "name": "paper",
     "K": 12,
     "F": 14,
     "D": 6,
     "context": 3,
     "activation": "relu",
     "gate_bias": 0.0,
+    "gated": True,
+    "shrink": True,
     "dropout": 0.0,
     "additive": False,
     "sparse": False,
