@@ -58,13 +58,16 @@ def generate(
 
 def folded_hidden(model: NextWordModel, language: int = 0) -> Callable[[Tensor, Tensor | None], Tensor]:
     """`model.hidden` with W_fk C⁽ⁱ⁾ᵀ W_fkᵀ multiplied out once: a third of the work while weights are frozen."""
-    if type(model) is not MultiplicativeLM or model.M is not None:
+    if not isinstance(model, MultiplicativeLM) or type(model).hidden is not MultiplicativeLM.hidden:
         return lambda context, x: model.hidden(context, x, language)
     fold = model.folded_contexts()
+    constant_F = model.constant()
 
     def hidden(context_BN: Tensor, x_BD: Tensor | None) -> Tensor:
         r_BF = functional.embedding(context_BN, model.W_fv).flatten(1) @ fold
-        return r_BF if x_BD is None else r_BF * model.gate(x_BD)
+        if constant_F is not None:
+            r_BF += constant_F
+        return r_BF if x_BD is None else model.condition(r_BF, x_BD)
 
     return hidden
 

@@ -8,8 +8,8 @@ Five files carry it, from the outside in:
 - `surrogate` is J at a fraction of its cost, with its gradient at one x: what `lbfgs` works on in a large vocabulary.
 - `objective` is J itself and its gradient.
 
-Three small ones serve them: `words` says which words the softmax runs over, `preconditioner` where L-BFGS starts from,
-and `point` holds what a solver knows of each text.
+Four small ones serve them: `effect` says what x does to the hidden vector of a position, `words` which words the
+softmax runs over, `preconditioner` where L-BFGS starts from, and `point` holds what a solver knows of each text.
 """
 
 from atd.inference.infer import infer as infer

@@ -20,8 +20,10 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from atd.attributes import CentredTable
 from atd.errors import AtdError
-from atd.inference.objective import Gate, Problem
+from atd.inference.effect import Effect
+from atd.inference.objective import Problem
 from atd.inference.point import Inferred
 from atd.inference.preconditioner import Preconditioner, typical_curvature
 from atd.inference.solvers import SOLVERS
@@ -55,14 +57,13 @@ def infer(
 ) -> Inferred:
     """Fit x for every text of the flat `tokens`, bounded by `offsets` (n+1).
 
-    `prior` (D or n×D) is where x starts and is drawn to; default the mean of the trained vectors. `samples`
-    replaces the full softmax by a fixed subset (`SoftmaxWords`). `convex` runs until ‖∇J‖ ≤ l2·tolerance, which
-    bounds the distance to the optimum by `tolerance`, or until ∇J is lost in rounding, or for `iterations`; `sgd` (the
-    paper's) makes `epochs` passes of step size `lr`. `progress` is told how many texts each batch finished. Unknown
-    words are context but never targets; a text without a known word keeps its prior.
+    `prior` (D or n×D) is where x starts and is drawn to; default the mean of the trained vectors, or 0 where that is
+    the average text (`CentredTable`). `samples` replaces the full softmax by a fixed subset (`SoftmaxWords`). `convex`
+    runs until ‖∇J‖ ≤ l2·tolerance, which bounds the distance to the optimum by `tolerance`, or until ∇J is lost in
+    rounding, or for `iterations`; `sgd` (the paper's) makes `epochs` passes of step size `lr`. `progress` is told how
+    many texts each batch finished. Unknown words are context but never targets; a text without a known word keeps its
+    prior.
     """
-    if model.M is not None:
-        raise AtdError("inference needs logits that are affine in x: the additive path makes them quadratic")
     if l2 <= 0:
         raise AtdError(f"l2 must be positive, got {l2}: it is what makes the vector of a text unique")
     if method not in SOLVERS:
@@ -133,19 +134,26 @@ class Frozen:
 
         W_VF, b_V = model.output(language)
         self.words = SoftmaxWords(W_VF, b_V, samples)
-        self.gate = Gate(model.W_fd, model.gate_bias, float(torch.linalg.matrix_norm(model.W_fd, 2)))
+        self.effect = Effect.of(model)
         self.folded_NFF = model.folded_contexts().unflatten(0, (model.C.shape[0], -1))
-        self.preconditioner = Preconditioner.of(typical_curvature(W_VF, b_V, self.folded_NFF, model.W_fd))
-        self.shift = getattr(model, "bounds", [0])[language]  # of this language's words among all
+        curvature_DD = typical_curvature(W_VF, b_V, self.folded_NFF, model.constant(), self.effect)
+        self.preconditioner = Preconditioner.of(curvature_DD)
+        self.first = getattr(model, "bounds", [0])[language]  # of this language's words among all
         self.contexts: FrozenContexts | None = None
         if min(len(self.tokens), len(b_V)) * self.folded_NFF[:, 0].numel() <= CELLS:  # one table for all batches
             start = self.tokens.new_tensor([BOS_ID])
-            self.contexts = FrozenContexts(model, torch.cat([self.tokens, start]) + self.shift, self.folded_NFF)
+            self.contexts = FrozenContexts(model, torch.cat([self.tokens, start]) + self.first, self.folded_NFF)
 
     def prior(self, given: Tensor | None) -> Tensor:
         """Where x starts and is drawn to (n×D)."""
-        prior = self.model.vectors().mean(0) if given is None else given
-        return prior.to(self.model.b.device, self.model.b.dtype).expand(len(self.texts), self.gate.W_fd.shape[1])
+        D = self.effect.W_ED.shape[1]
+        if given is not None:
+            prior = given
+        elif isinstance(self.model.attributes, CentredTable):
+            prior = torch.zeros(D)
+        else:
+            prior = self.model.vectors().mean(0)
+        return prior.to(self.model.b.device, self.model.b.dtype).expand(len(self.texts), D)
 
     def problem(self, texts: Tensor, prior_nD: Tensor, l2: float) -> Problem:
         """What is to be minimised for some of the texts."""
@@ -153,7 +161,7 @@ class Frozen:
         where = spans(first_n, self.offsets[texts + 1] - first_n)
         where = where[self.known[where]]
         context_TN = torch.from_numpy(self.texts.windows(self.model.C.shape[0], where.cpu().numpy())).to(where.device)
-        context_TN += self.shift
+        context_TN += self.first
         contexts = self.contexts or FrozenContexts(self.model, context_TN, self.folded_NFF)
         return Problem.of(
             self.words,
@@ -161,7 +169,7 @@ class Frozen:
             self.tokens[where],
             self.count_n[texts],
             prior_nD,
-            gate=self.gate,
+            effect=self.effect,
             l2=l2,
             positive=self.model.attributes.activation == "relu",
             preconditioner=self.preconditioner,
@@ -181,8 +189,10 @@ class FrozenContexts:
         self.place_V[rows_U] = torch.arange(len(rows_U), device=words.device)
         matrices = folded_NFF.transpose(0, 1).reshape(F, self.N * F)
         self.table_UF = (model.W_fv[rows_U] @ matrices).view(-1, F)  # U·N rows
+        self.constant_F = model.constant()
 
     def __call__(self, context_TN: Tensor) -> Tensor:
         """W_fk r̂ of every context (T×F)."""
         index_TN = self.place_V[context_TN] * self.N + torch.arange(self.N, device=context_TN.device)
-        return functional.embedding_bag(index_TN, self.table_UF, mode="sum")
+        r_TF = functional.embedding_bag(index_TN, self.table_UF, mode="sum")
+        return r_TF if self.constant_F is None else r_TF.add_(self.constant_F)

@@ -1,16 +1,17 @@
 """What inference minimises: J(x) = Σ_t −log P(w_t | context_t, x) + (l2/2)·‖x − prior‖², for many texts at once.
 
-The weights being frozen, position t is W_fk r̂ of its context, r (F numbers that do not depend on x). The gate
-W_fd x + g of its text multiplies them, and the softmax kernel of training does the rest. Three things keep the products
-large and the work small:
+The weights being frozen, position t is W_fk r̂ of its context, r (F numbers that do not depend on x). The gate of its
+text multiplies them and the shift, where the model has one, is added: together y, E numbers (`effect`). The softmax
+kernel of training does the rest. Three things keep the products large and the work small:
 
 - Texts are cut into pieces of R positions, the last filled up with positions that count for nothing. All positions of a
-  piece have the same gate, so that the gradient in the gate is one product per piece.
-- The target's logit is (r ∘ its row)·gate + bias, and r ∘ its row is multiplied out beforehand.
+  piece have the same y, so that the gradient in y is one product per piece and path.
+- The target's logit is own·y + bias, where own is r ∘ its row for the gate and its row for the shift, written out
+  beforehand.
 - The logits of only a few pieces exist at once, in one buffer.
 
-n texts, T positions of all of them in G pieces of R, D attribute dim, F factors, V vocabulary, S words of the softmax,
-P columns of their table (`atd.candidates`).
+n texts, T positions of all of them in G pieces of R, D attribute dim, F factors, E effects by Q paths, V vocabulary,
+S words of the softmax, P columns of their table (`atd.candidates`).
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import torch
 from torch import Tensor
 
 from atd.candidates import LOG2, Candidates
+from atd.inference.effect import Effect
 from atd.inference.point import Point
 from atd.inference.preconditioner import Preconditioner
 from atd.inference.words import SoftmaxWords
@@ -31,24 +33,12 @@ from atd.softmax_kernel import LOGITS, sum_powers
 PIECE = 64  # R at most
 
 
-@dataclass(frozen=True)
-class Gate:
-    """From x to the gate, W_fd x + g. `stretch` is ‖W_fd‖, the most by which it lengthens a difference of two x."""
-
-    W_fd: Tensor
-    bias: float
-    stretch: float
-
-    def __call__(self, x_nD: Tensor) -> Tensor:
-        return x_nD @ self.W_fd.T + self.bias
-
-
 @dataclass(kw_only=True)
 class Problem:
     """J and its gradient for a batch of texts.
 
-    A target's logit is at most |bias| + ‖r ∘ row‖·‖gate‖. Rounding errors are in proportion to this, so each text has
-    `size_n`, the sum of 1 + |bias| over its positions, and `reach_n`, the sum of ‖r ∘ row‖.
+    A target's logit is at most |bias| + ‖own‖·‖y‖, path by path. Rounding errors are in proportion to this, so each
+    text has `size_n`, the sum of 1 + |bias| over its positions, and `reach_nQ`, the sum of ‖own‖ of each path.
     """
 
     words: SoftmaxWords
@@ -56,22 +46,22 @@ class Problem:
     slot_GR: Tensor  # of the target among the candidates, or −1
     target_GR: Tensor
     r_GRF: Tensor
-    own_GRF: Tensor  # r ∘ the target's row
+    own_GRE: Tensor  # the gradient of the target's logit in y
     bias_GR: Tensor  # the target's
     real_GR: Tensor  # 1, or 0 where the piece is filled up
     pieces_n: Tensor  # how many pieces each text has
     count_n: Tensor  # how many positions
     prior_nD: Tensor
     size_n: Tensor
-    reach_n: Tensor
+    reach_nQ: Tensor
     tilt_nD: Tensor  # J has tilt·x in addition: 0, or what corrects the gradient of a surrogate
-    gate: Gate
+    effect: Effect
     l2: float
     positive: bool  # whether x ≥ 0
     preconditioner: Preconditioner
 
-    OF_PIECES: ClassVar = ("slot_GR", "target_GR", "r_GRF", "own_GRF", "bias_GR", "real_GR")
-    OF_TEXTS: ClassVar = ("pieces_n", "count_n", "prior_nD", "size_n", "reach_n", "tilt_nD")
+    OF_PIECES: ClassVar = ("slot_GR", "target_GR", "r_GRF", "own_GRE", "bias_GR", "real_GR")
+    OF_TEXTS: ClassVar = ("pieces_n", "count_n", "prior_nD", "size_n", "reach_nQ", "tilt_nD")
 
     @classmethod
     def of(
@@ -82,7 +72,7 @@ class Problem:
         count_n: Tensor,
         prior_nD: Tensor,
         *,
-        gate: Gate,
+        effect: Effect,
         l2: float,
         positive: bool,
         preconditioner: Preconditioner,
@@ -102,25 +92,25 @@ class Problem:
             return out.index_copy_(0, place_T, items_T).unflatten(0, (G, R))
 
         bias_T = words.b_V[target_T]
-        own_TF = words.W_VF.index_select(0, target_T) * r_TF
-        sums = torch.zeros(2, len(count_n), dtype=bias_T.dtype, device=bias_T.device)
-        sums.index_add_(1, text_T, torch.stack([1 + bias_T.abs(), own_TF.norm(dim=1)]))
+        own_TE = effect.adjoint(words.W_VF.index_select(0, target_T), r_TF)
+        size_n = bias_T.new_zeros(len(count_n))
+        reach_nQ = bias_T.new_zeros(len(count_n), len(effect.stretch_Q))
         return cls(
             words=words,
             candidates=words.candidates,
             slot_GR=cut(words.slot_V[target_T]),
             target_GR=cut(target_T),
             r_GRF=cut(r_TF),
-            own_GRF=cut(own_TF),
+            own_GRE=cut(own_TE),
             bias_GR=cut(bias_T),
             real_GR=cut(torch.ones_like(bias_T)),
             pieces_n=pieces_n,
             count_n=count_n,
             prior_nD=prior_nD,
-            size_n=sums[0],
-            reach_n=sums[1],
+            size_n=size_n.index_add_(0, text_T, 1 + bias_T.abs()),
+            reach_nQ=reach_nQ.index_add_(0, text_T, effect.norms(own_TE)),
             tilt_nD=torch.zeros_like(prior_nD),
-            gate=gate,
+            effect=effect,
             l2=l2,
             positive=positive,
             preconditioner=preconditioner,
@@ -150,21 +140,21 @@ class Problem:
 
     def evaluate(self, x_nD: Tensor, likely_GV: Tensor | None = None) -> Point:
         """The negative log-likelihood, J (both double) and ∇J at x; into `likely_GV` the sum of P over each piece."""
-        gate_GF = self.gate(x_nD)[self.text_G]
+        y_GE = self.effect(x_nD)[self.text_G]
         nll_GR = torch.empty_like(self.real_GR)
-        slope_GF = torch.empty_like(gate_GF)
+        slope_GE = torch.empty_like(y_GE)
         chunks = self._chunks()
         longest = chunks[0].stop if chunks else 0
         buffer = x_nD.new_empty(longest, self.real_GR.shape[1], self.candidates.S)  # one for all: new pages are slow
         for at in chunks:
             likely = None if likely_GV is None else likely_GV[at]
-            nll_GR[at], slope_GF[at] = self._chunk(at, gate_GF[at], buffer[: at.stop - at.start], likely)
+            nll_GR[at], slope_GE[at] = self._chunk(at, y_GE[at], buffer[: at.stop - at.start], likely)
         nll_n = x_nD.new_zeros(len(x_nD), dtype=torch.double)
         nll_n.index_add_(0, self.text_G, (nll_GR * self.real_GR).sum(1).double())
-        slope_nF = x_nD.new_zeros(len(x_nD), slope_GF.shape[1]).index_add_(0, self.text_G, slope_GF)
+        slope_nE = x_nD.new_zeros(len(x_nD), slope_GE.shape[1]).index_add_(0, self.text_G, slope_GE)
         away_nD = x_nD - self.prior_nD
         J_n = nll_n + (0.5 * self.l2 * away_nD.double().square() + (self.tilt_nD * x_nD).double()).sum(1)
-        g_nD = slope_nF @ self.gate.W_fd + self.l2 * away_nD + self.tilt_nD
+        g_nD = slope_nE @ self.effect.W_ED + self.l2 * away_nD + self.tilt_nD
         return Point(x_nD, nll_n, J_n, g_nD)
 
     def _chunks(self) -> list[slice]:
@@ -173,15 +163,15 @@ class Problem:
         pieces = max(1, LOGITS // (R * self.candidates.S))
         return [slice(i, min(i + pieces, G)) for i in range(0, G, pieces)]
 
-    def _chunk(self, at: slice, gate_GF: Tensor, out_GRS: Tensor, likely_GV: Tensor | None) -> tuple[Tensor, Tensor]:
-        """−log P (G×R) and its gradient in the gate (G×F) of some pieces."""
+    def _chunk(self, at: slice, y_GE: Tensor, out_GRS: Tensor, likely_GV: Tensor | None) -> tuple[Tensor, Tensor]:
+        """−log P (G×R) and its gradient in y (G×E) of some pieces."""
         words = self.candidates.part(at)
         r_GRF = self.r_GRF[at]
-        own_GRF = self.own_GRF[at]
+        own_GRE = self.own_GRE[at]
         G, R = self.real_GR[at].shape
-        goal_GR = torch.bmm(own_GRF, gate_GF[..., None])[..., 0] + self.bias_GR[at]
+        goal_GR = torch.bmm(own_GRE, y_GE[..., None])[..., 0] + self.bias_GR[at]
         h_GRP = words.positions(goal_GR)
-        torch.mul(r_GRF, gate_GF[:, None], out=h_GRP[..., words.columns.vector])
+        self.effect.apply(y_GE[:, None], r_GRF, out=h_GRP[..., words.columns.vector])
         groups = (1, -1) if words.shared else (G, R)  # where all pieces share their words they are one large group
         found = sum_powers(
             h_GRP.view(*groups, words.columns.P),
@@ -192,19 +182,20 @@ class Problem:
         )
         share_G1R = (self.real_GR[at].view(groups) / found.Z_GR).view(G, 1, R)
         sums_GRF = found.sums_GRP.view(G, R, -1)[..., words.columns.vector]
-        slope_G1F = torch.bmm(share_G1R * LOG2, sums_GRF.mul_(r_GRF))
-        slope_G1F -= torch.bmm(share_G1R * found.others_GR.view(G, 1, R), own_GRF)
+        slope_G1E = self.effect.gather(share_G1R * LOG2, sums_GRF, r_GRF)
+        slope_G1E -= torch.bmm(share_G1R * found.others_GR.view(G, 1, R), own_GRE)
         if likely_GV is not None:
             torch.bmm(share_G1R, out_GRS, out=likely_GV[:, None])
-        return found.log_Z().view(G, R), slope_G1F[:, 0]
+        return found.log_Z().view(G, R), slope_G1E[:, 0]
 
     def noise(self) -> Tensor:
         """How far ‖∇J‖ can be trusted (n): rounding of the terms that cancel in it."""
-        return _rounding(self.reach_n * self.gate.stretch)
+        return _rounding((self.reach_nQ * self.effect.stretch_Q).sum(1))
 
     def blur(self, x_nD: Tensor) -> Tensor:
         """How far J can be trusted (n): rounding of the logits it is made of."""
-        return _rounding(self.size_n + self.reach_n * self.gate(x_nD).norm(dim=1)).double()
+        length_nQ = self.effect.norms(self.effect(x_nD))
+        return _rounding(self.size_n + (self.reach_nQ * length_nQ).sum(1)).double()
 
     def project(self, x_nD: Tensor) -> Tensor:
         """The nearest x that is allowed."""

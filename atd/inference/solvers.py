@@ -97,6 +97,7 @@ def solve_sgd(
     """The paper's: gradient steps on one random position of each text at a time, step size falling to zero."""
     generator = torch.Generator().manual_seed(seed)
     longest = int(problem.count_n.max())
+    effect = problem.effect
     r_TF = problem.r_GRF.flatten(0, 1)
     target_T = problem.target_GR.flatten()
     first_n = problem.first_n * problem.real_GR.shape[1]
@@ -109,9 +110,10 @@ def solve_sgd(
             rows = (problem.count_n > j).nonzero()[:, 0]
             at = first_n[rows] + order_nR[rows, j]
             r = r_TF[at]
-            slope = problem.words.slope(r * problem.gate(x[rows]), target_T[at])
+            h = effect.apply(effect(x[rows]), r)
+            slope = effect.adjoint(problem.words.slope(h, target_T[at]), r)
             count = problem.count_n[rows, None]
-            g = (r * slope) @ problem.gate.W_fd + problem.l2 / count * (x[rows] - problem.prior_nD[rows])
+            g = slope @ effect.W_ED + problem.l2 / count * (x[rows] - problem.prior_nD[rows])
             x[rows] = problem.project(x[rows] - lr * (1 - done / total) * g)
             done += 1
     point = problem.evaluate(x)

@@ -4,6 +4,7 @@ import torch
 from atd.errors import AtdError
 from atd.generate import BLOCK, draw, folded_hidden, generate, invert
 from atd.lm import LogBilinearLM, MultiplicativeLM, TensorLM, UnsharedLM
+from atd.open_lm import OpenLM
 from atd.vocabulary import BOS_ID
 
 V, K, D, F, N, A = 200, 8, 5, 7, 3, 4
@@ -18,7 +19,10 @@ def make(kind=MultiplicativeLM, **options):
     elif kind is UnsharedLM:
         model = UnsharedLM([150, V], K, D, F, N, A)
     else:
-        model = MultiplicativeLM(V, K, D, F, N, A, **options)
+        model = kind(V, K, D, F, N, A, **options)
+        for name in ("c", "W_fa"):
+            if getattr(model, name) is not None:
+                torch.nn.init.normal_(getattr(model, name))
     torch.nn.init.normal_(model.C, std=1.0)
     return model.eval()
 
@@ -36,7 +40,7 @@ def naive(model, x, start, length, language=0):
     return text[N + len(start) :]
 
 
-@pytest.mark.parametrize("kind", [MultiplicativeLM, LogBilinearLM, TensorLM, UnsharedLM])
+@pytest.mark.parametrize("kind", [MultiplicativeLM, OpenLM, LogBilinearLM, TensorLM, UnsharedLM])
 def test_greedy_batch_equals_one_at_a_time(kind):
     model = make(kind)
     x_BD = torch.rand(6, D)
@@ -48,12 +52,27 @@ def test_greedy_batch_equals_one_at_a_time(kind):
     assert ids.tolist() == expected
 
 
-@pytest.mark.parametrize("options", [{}, {"gate_bias": 1.0}, {"additive": True}])
-def test_folded_hidden_is_hidden(options):
-    model = make(**options)
-    context, x = torch.randint(V, (5, N), generator=seed()), torch.rand(5, D)
-    torch.testing.assert_close(folded_hidden(model)(context, x), model.hidden(context, x))
-    torch.testing.assert_close(folded_hidden(model)(context, None), model.hidden(context))
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [
+        (MultiplicativeLM, {}),
+        (MultiplicativeLM, {"gate_bias": 1.0, "additive": True}),
+        (OpenLM, {}),
+        (OpenLM, {"gated": False}),
+        (OpenLM, {"additive": False}),
+        (UnsharedLM, {}),
+    ],
+)
+def test_folded_hidden_is_hidden(kind, options, monkeypatch):
+    model = make(kind, **options)
+    language = int(kind is UnsharedLM)
+    context, x = torch.randint(150, (5, N), generator=seed()), torch.rand(5, D)
+    expected = [model.hidden(context, given, language) for given in (x, x[:1], None)]
+    if kind is not UnsharedLM:
+        monkeypatch.setattr(kind, "context", None)  # the fold takes its place
+    hidden = folded_hidden(model, language)
+    for given, f_BF in zip((x, x[:1], None), expected, strict=True):
+        torch.testing.assert_close(hidden(context, given), f_BF)
 
 
 def test_one_vector_per_step_is_used_at_its_step():

@@ -63,7 +63,7 @@ def test_probabilities_equal_the_equations(gated, additive):
 def test_x_is_zero_on_average_over_the_training_text():
     x_AD = random_model().vectors()
     for m in range(2):
-        mine = COLUMN == m
+        mine = m == COLUMN
         torch.testing.assert_close((COUNT[mine, None] * x_AD[mine]).sum(0), torch.zeros(D))
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
+import yaml
 
 from atd.lm import LogBilinearLM, MultiplicativeLM
 from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, distinct_rows, parameter_groups
+
+CONF = Path(__file__).parent.parent.parent / "conf"
 
 
 def test_momentum_and_decay_equal_a_hand_trace():
@@ -30,6 +35,71 @@ def test_weight_decay_pulls_to_zero():
     theta.grad = torch.zeros(1)
     optimiser.step()
     assert theta.item() == pytest.approx(1.8)
+
+
+def test_a_step_is_at_most_a_share_of_the_matrix():
+    """‖θ‖ = 5, so that η·g may have length 0.5; a smaller one is left as it is."""
+    for g, moved in ((100.0, 0.5), (0.3, 0.3)):
+        theta = torch.nn.Parameter(torch.tensor([3.0, 4.0]))
+        theta.grad = torch.tensor([g, 0.0])
+        PaperSGD([theta], lr=1.0, momentum=0.0, limit=0.1).step()
+        torch.testing.assert_close(theta.detach(), torch.tensor([3.0 - moved, 4.0]))
+
+
+def test_a_matrix_that_starts_at_zero_can_leave_it():
+    theta = torch.nn.Parameter(torch.zeros(4))
+    theta.grad = torch.full((4,), 7.0)
+    PaperSGD([theta], lr=1.0, momentum=0.0, limit=0.5).step()
+    torch.testing.assert_close(theta.detach(), torch.full((4,), -0.005))
+
+
+def test_rows_of_a_sparse_gradient_get_their_whole_step_at_once():
+    """As the dense update does in the end, when nothing else comes."""
+    start = torch.randn(5, 3, generator=torch.Generator().manual_seed(0))
+    dense, sparse = (torch.nn.Parameter(start.clone()) for _ in range(2))
+    d, s = (PaperSGD([p], lr=0.2, momentum=0.5) for p in (dense, sparse))
+    for p, is_sparse in ((dense, False), (sparse, True)):
+        torch.nn.functional.embedding(torch.tensor([1, 1, 4]), p, sparse=is_sparse).square().sum().backward()
+    s.step()
+    for _ in range(40):
+        d.step()
+        d.zero_grad(set_to_none=False)
+    torch.testing.assert_close(sparse, dense)
+    assert torch.equal(sparse[0], start[0]) and not torch.equal(sparse[1], start[1])
+
+
+@pytest.mark.parametrize("spread", [0.05, 0.5])
+def test_the_default_step_learns_from_short_and_from_long_word_vectors(spread):
+    """Words of a made-up text, with vectors as long as GloVe's or a tenth of that: unlimited, the long ones diverge."""
+    settings = yaml.safe_load((CONF / "optim" / "sgd.yaml").read_text())
+    generator = torch.Generator().manual_seed(0)
+    V, K, N = 400, 100, 8
+    vectors_VK = spread * (1 + torch.randn(V, K, generator=generator))  # as in GloVe, all have something in common
+    text = (torch.rand(4000, generator=generator) ** 3 * V).long()
+    text[1::2] = (text[::2] * 7 + 1) % V  # every second word follows from the one before
+    windows = text.unfold(0, N + 1, 1)
+
+    def losses(limit: float | None) -> list[float]:
+        torch.manual_seed(0)
+        model = MultiplicativeLM(V, K, 3, K, N, 2, gate_bias=1.0)
+        model.start_at(vectors_VK)
+        model.start_bias(torch.bincount(text, minlength=V))
+        optimiser = PaperSGD(model.parameters(), settings["lr"], settings["p_i"], limit=limit)
+        found = []
+        for i in range(60):
+            rows = windows[torch.randint(len(windows), (256,), generator=generator)]
+            optimiser.zero_grad()
+            loss = model.nll(rows[:, :-1], rows[:, -1], torch.full((256,), i % 2))
+            loss.backward()
+            optimiser.step()
+            found.append(float(loss.detach()))
+        return found
+
+    limited = losses(settings["limit"])
+    assert max(limited) < limited[0] + 0.5 and sum(limited[-5:]) / 5 < limited[0]
+    if spread == 0.5:
+        free = losses(None)
+        assert not max(free) < 2 * free[0]  # also when it is NaN
 
 
 def test_schedule_survives_a_checkpoint():

@@ -12,15 +12,20 @@ from scipy.optimize import minimize
 
 from atd.errors import AtdError
 from atd.inference import Inferred, infer
-from tests.atd.inference.small import D, V, make_model, make_texts, naive_objective
+from atd.lm import MultiplicativeLM
+from tests.atd.inference.small import KINDS, D, V, make_kind, make_model, make_texts, naive_objective
 
 
-@pytest.mark.parametrize("activation", ["identity", "relu"])
-def test_agrees_with_scipy(activation):
+def make(kind: str, dtype: torch.dtype = torch.float32) -> MultiplicativeLM:
+    return make_model("relu", dtype, additive="additive" in kind) if "relu" in kind else make_kind(kind, dtype)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, "relu", "relu, additive"])
+def test_agrees_with_scipy(kind):
     texts, prior = make_texts(8), torch.randn(8, D)
-    found = infer(make_model(activation), *texts.flat, prior=prior, l2=0.5)
+    found = infer(make(kind), *texts.flat, prior=prior, l2=0.5)
     assert isinstance(found, Inferred) and found.converged.all()
-    double = make_model(activation, torch.float64)
+    double = make(kind, torch.float64)
     for i in range(8):
         text = torch.from_numpy(texts[i])
 
@@ -32,22 +37,32 @@ def test_agrees_with_scipy(activation):
 
         best = minimize(
             f,
-            np.maximum(prior[i].numpy(), 0),
+            np.abs(prior[i].numpy()),
             jac=True,
             method="L-BFGS-B",
-            bounds=[(0, None)] * D if activation == "relu" else None,
+            bounds=[(0, None)] * D if "relu" in kind else None,
             options={"ftol": 1e-14, "gtol": 1e-9},
         )
         np.testing.assert_allclose(found.x[i].numpy(), best.x, atol=1e-4)
         assert found.objective[i].item() == pytest.approx(best.fun, abs=1e-4)
-    if activation == "relu":
+    if "relu" in kind:
         assert (found.x >= 0).all() and (found.x == 0).any()
+    assert torch.equal(found.x, prior) == (kind == "nothing")
 
 
-@pytest.mark.parametrize(("activation", "samples"), [("identity", None), ("relu", 24)])
+def test_without_a_prior_texts_are_drawn_to_the_average_one():
+    """The mean of the trained vectors, or 0 where they are centred."""
+    empty = torch.zeros(1, dtype=torch.long), torch.tensor([0, 1])
+    with pytest.warns(UserWarning, match="1 of 1 texts"):
+        plain, centred = (infer(make_kind(kind), *empty).x[0] for kind in ("paper", "open gate and shift"))
+    torch.testing.assert_close(plain, make_kind("paper").vectors().mean(0).detach())
+    assert plain.any() and not centred.any()
+
+
+@pytest.mark.parametrize(("kind", "samples"), [("paper", None), ("relu", 24), ("open gate and shift", None)])
 @pytest.mark.parametrize(("constant", "value"), [("POSITIONS", 17), ("TEXTS", 3)])
-def test_depends_on_the_text_alone(activation, samples, constant, value, monkeypatch):
-    model, texts = make_model(activation), make_texts(40)
+def test_depends_on_the_text_alone(kind, samples, constant, value, monkeypatch):
+    model, texts = make(kind), make_texts(40)
     whole = infer(model, *texts.flat, l2=0.2, samples=samples, seed=1)
     rows = torch.randperm(40, generator=torch.Generator().manual_seed(3))
     monkeypatch.setattr(import_module("atd.inference.infer"), constant, value)
@@ -106,11 +121,6 @@ def test_the_model_is_left_as_it_was():
 def test_wrong_settings_are_one_line(bad, says):
     with pytest.raises(AtdError, match=says):
         infer(make_model(), *make_texts(2).flat, **bad)
-
-
-def test_an_additive_model_is_refused():
-    with pytest.raises(AtdError, match="additive"):
-        infer(make_model(additive=True), *make_texts(2).flat)
 
 
 def test_no_warning_when_all_is_well():

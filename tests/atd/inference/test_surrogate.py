@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from atd.inference import surrogate
-from tests.atd.inference.small import D, make_model, make_problem, make_texts
+from tests.atd.inference.small import D, make_kind, make_problem, make_texts
 
 
-def test_the_surrogate_has_the_gradient_of_the_objective(monkeypatch):
+@pytest.mark.parametrize("kind", ["paper", "open gate and shift", "shift"])
+def test_the_surrogate_has_the_gradient_of_the_objective(kind, monkeypatch):
     monkeypatch.setattr("atd.inference.surrogate.WORDS", 7)
     monkeypatch.setattr("atd.inference.objective.PIECE", 4)
-    model = make_model(dtype=torch.float64, gate_bias=1.0)
+    model = make_kind(kind, torch.float64)
     x = torch.randn(6, D, dtype=torch.float64)
     with torch.no_grad():
         problem = make_problem(model, make_texts(6), torch.zeros(6, D).double())
