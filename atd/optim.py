@@ -5,12 +5,15 @@ The paper trains with "an exponential learning rate decay and linear (per epoch)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import torch
 from torch import nn
 from torch.optim import Optimizer
 from torch.optim.lr_scheduler import LRScheduler
+
+SMALLEST = 0.01  # root mean square of a matrix, at least, for the limit of a step
 
 
 class GroupOptimizer(Optimizer):
@@ -31,26 +34,63 @@ class GroupOptimizer(Optimizer):
 
 
 class PaperSGD(GroupOptimizer):
-    """Δ ← pΔ − (1−p)·η·(g + λθ), θ ← θ + Δ. The factor (1−p) keeps the step size when momentum p rises."""
+    """Δ ← pΔ − (1−p)·η·(g + λθ), θ ← θ + Δ. The factor (1−p) keeps the step size when momentum p rises.
 
-    def __init__(self, params: Iterable, lr: float, momentum: float = 0.5, weight_decay: float = 0.0):
-        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay})
+    `limit` is ours: η·g is scaled down to at most this share of ‖θ‖, matrix by matrix. The gradient of C grows with the
+    square of the word vectors' length, so that a step that learns from short vectors makes long ones diverge; a share
+    of the matrix itself is safe for both.
+
+    Of a sparse gradient a row is given its whole step at once, without a limit. It is used so rarely that its momentum,
+    which sums up to the same, would have died away before it is used again.
+    """
+
+    def __init__(
+        self,
+        params: Iterable,
+        lr: float,
+        momentum: float = 0.5,
+        weight_decay: float = 0.0,
+        limit: float | None = None,
+    ):
+        super().__init__(params, {"lr": lr, "momentum": momentum, "weight_decay": weight_decay, "limit": limit})
 
     def update(self, group: dict) -> None:
         p, eta = group["momentum"], group["lr"]
-        params = [theta for theta in group["params"] if theta.grad is not None]
+        params = []
+        for theta in group["params"]:
+            if theta.grad is None:
+                continue
+            if theta.grad.is_sparse:
+                self._update_rows(theta, group)
+            else:
+                params.append(theta)
         if not params:
             return
         for theta in params:
             if "delta" not in self.state[theta]:
                 self.state[theta]["delta"] = torch.zeros_like(theta)
         deltas = [self.state[theta]["delta"] for theta in params]
-        grads = [theta.grad.to_dense() if theta.grad.is_sparse else theta.grad for theta in params]
+        grads = [theta.grad for theta in params]
         if group["weight_decay"]:
             grads = list(torch._foreach_add(grads, params, alpha=group["weight_decay"]))
+        if group["limit"]:
+            grads = [g * share_of(theta, g, eta, group["limit"]) for theta, g in zip(params, grads, strict=True)]
         torch._foreach_mul_(deltas, p)
         torch._foreach_add_(deltas, grads, alpha=-(1 - p) * eta)
         torch._foreach_add_(params, deltas)
+
+    def _update_rows(self, theta: torch.Tensor, group: dict) -> None:
+        assert theta.grad is not None
+        rows, g = distinct_rows(theta.grad)
+        if group["weight_decay"]:
+            g = g + group["weight_decay"] * theta[rows]
+        theta.index_add_(0, rows, g, alpha=-group["lr"])
+
+
+def share_of(theta: torch.Tensor, g: torch.Tensor, eta: float, limit: float) -> torch.Tensor:
+    """What is to be left of η·g, at most 1. A matrix that starts at zero counts as one of 0.01·N(0,1)."""
+    size = theta.norm().clamp(min=SMALLEST * math.sqrt(theta.numel()))
+    return (limit * size / (eta * g.norm()).clamp(min=torch.finfo(g.dtype).tiny)).clamp(max=1.0)
 
 
 class PaperSchedule(LRScheduler):
@@ -124,13 +164,15 @@ def scaled(g: torch.Tensor, sums: torch.Tensor, eps: float) -> torch.Tensor:
 def parameter_groups(
     model: nn.Module, decay_words: float = 0.0, decay_contexts: float = 0.0, lr_attributes: float | None = None
 ) -> list[dict]:
-    """Groups, so that context matrices can decay less than words and attributes; b never decays.
+    """Groups, so that context matrices can decay less than words and attributes; b and c never decay.
 
     `lr_attributes` gives the attribute table a step size of its own.
     """
     groups: dict[str, list[nn.Parameter]] = {"words": [], "contexts": [], "plain": [], "attributes": []}
-    homes = {"b": "plain", "C": "contexts", "M": "contexts", "L": "attributes" if lr_attributes else "words"}
+    homes = {"b": "plain", "c": "plain", "C": "contexts", "L": "attributes" if lr_attributes else "words"}
     for name, parameter in model.named_parameters():
+        if not parameter.requires_grad:
+            continue
         groups[homes.get(name.rsplit(".", 1)[-1], "words")].append(parameter)
     decay = {"words": decay_words, "contexts": decay_contexts, "plain": 0.0, "attributes": decay_words}
     out = [{"params": params, "weight_decay": decay[kind]} for kind, params in groups.items() if params]

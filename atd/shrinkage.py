@@ -1,9 +1,11 @@
 """How far a rare attribute is held near the average text: a Gaussian prior whose strength is learned from all of them.
 
-The effect of attribute a is e_a, E numbers; its prior is N(0, 1/λ) on each. λ is found as MacKay (1992) does it,
-λ = Σ_a γ_a E / Σ_a ‖e_a‖², where γ_a = n_a h / (n_a h + λ) is the share of e_a that its text determines: n_a words,
-each of which tells h. So if attributes differ much, λ is small and even a rare one may; if their effects are no larger than
-chance makes them, λ grows and holds all of them at zero. Every column of composed attributes has its own λ.
+The effect of attribute a is e_a, E numbers; its prior is N(0, 1/λ) on each. λ is found as MacKay (1992) does it:
+λ = Σ_a γ_a E / Σ_a ‖e_a‖². Here γ_a = n_a h / (n_a h + λ) is the share of e_a that its text determines: n_a words, and
+each tells h.
+
+So if attributes differ much, λ is small and even a rare one may. If their effects are no larger than chance makes them,
+λ grows and holds all of them at zero. Every column of composed attributes has its own λ.
 
 A attributes, M columns.
 """

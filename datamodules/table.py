@@ -23,9 +23,9 @@ COLUMNS = Rule(lambda v: listed(TEXT).fits(v) and len(v) > 0, "a list of columns
 
 
 class TableCorpus(Corpus):
-    """A row is a document. With `compose` each value of each column of `attributes` has a vector (age=20s, gender=f), and
-    those of a text add up; `compose=residual` gives each distinct tuple one more, what it adds to the sum of its values;
-    without, only tuples have one (20s/f). Values of a single column are named alone (20s).
+    """A row is a document. With `compose` each value of each column of `attributes` has a vector (age=20s, gender=f),
+    and those of a text add up; `compose=residual` gives each distinct tuple one more, what it adds to the sum of its
+    values; without, only tuples have one (20s/f). Values of a single column are named alone (20s).
 
     `bins` makes ranges of numeric columns, {age: 4} four of equal counts. `holdout` is the share of rows for
     validation, and as much again for test; `split_seed` draws them, apart from the seed of training. Every attribute
