@@ -53,7 +53,7 @@ OF_DATA: dict[str, dict[str, Any]] = {
     "europarl_rcv_sample": {"data.batch_size": 512},
 }
 OF_TASK: dict[str, dict[str, Any]] = {
-    "tour": {"task.words": 5, "data.roots": True},
+    "tour": {"task.words": 5, "task.steps": [], "data.roots": True},
     "generation": {"task.samples": 2, "task.words": 10, "task.matrix_words": 100, "data.posts": 3},
     "madlibs": {"task.sequences": 20, "task.shown": 1, "data.tagger.epochs": 1},
     "sentiment": {

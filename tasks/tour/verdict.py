@@ -46,28 +46,26 @@ def step(models: Comparison, name: str) -> float | None:
     return models.outcomes[name][0].facts.get("lr")
 
 
+SUBJECTS = {
+    "no-attributes": "Without attributes",
+    "shuffled": "With shuffled attributes",
+    "additive": "With attributes that only add, without the gate,",
+    "gate": "With attributes that only gate",
+    "lbl": "In the log-bilinear model of the same size",
+    "kneser-ney": "By Kneser–Ney 5-grams",
+    "kneser-ney-attributes": "By Kneser–Ney 5-grams mixed with those of each attribute's own text",
+}
+
+
 def sentences(found: dict[str, Difference]) -> list[str]:
     """What the differences say, in words."""
-    out = []
-    if "no-attributes" in found:
-        out.append(compared(found["no-attributes"], "The attributes", "the same model without attributes"))
-    if "additive" in found:
-        out.append(compared(found["additive"], "The gate", "attributes that only add"))
-    if "gate" in found:
-        out.append(compared(found["gate"], "The added part", "attributes that only gate"))
-    if "lbl" in found:
-        out.append(compared(found["lbl"], "The whole model", "the log-bilinear model"))
-    for name in ("kneser-ney-attributes", "kneser-ney"):
-        if name in found:
-            out.append(compared(found[name], "The whole model", MEANING[name]))
-            break
-    return out
+    return [sentence(subject, found[name]) for name, subject in SUBJECTS.items() if name in found]
 
 
-def compared(d: Difference, what: str, control: str) -> str:
-    """`d` is how far the control lies above the model."""
-    interval = f"({abs(d.percent):.2f} %, 95 % from {d.low:+.2f} to {d.high:+.2f})"
-    if not d.certain:
-        return f"{what} makes no certain difference to perplexity beside {control} {interval}."
-    better = "lowers" if d.percent > 0 else "raises"
-    return f"{what} {better} perplexity beside {control} {interval}."
+def sentence(subject: str, above: Difference) -> str:
+    """`above` is how far the control's perplexity lies above the model's."""
+    interval = f"95 % interval {above.low:+.1f} to {above.high:+.1f}"
+    if not above.certain:
+        return f"{subject} perplexity is not certainly another ({above.percent:+.1f} %, {interval})."
+    direction = "higher" if above.percent > 0 else "lower"
+    return f"{subject} perplexity is {abs(above.percent):.1f} % {direction} ({interval})."
