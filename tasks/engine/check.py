@@ -119,8 +119,8 @@ def check_machine(cfg: DictConfig) -> None:
         raise AtdError("trainer.devices=auto: only GPUs can be counted; on CPUs give the number of processes")
     if cfg.trainer.strategy == "fsdp" and cfg.optim.name not in ("adam", "sgd"):
         raise AtdError(f"trainer=fsdp: optim={cfg.optim.name} cannot update shards; use adam or sgd, or trainer=ddp")
-    if OmegaConf.select(cfg, "model.sparse") and cfg.optim.name != "adagrad":
-        raise AtdError("model.sparse=true: needs optim=adagrad, which updates only the rows a step touches")
+    if OmegaConf.select(cfg, "model.sparse") and cfg.optim.name not in ("adagrad", "sgd"):
+        raise AtdError("model.sparse=true: needs optim=adagrad or sgd, which update only the rows a step touches")
 
 
 def _misfit(cfg: DictConfig, group: str, choices: Any) -> AtdError:

@@ -39,7 +39,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
     if "atd-tree" in outcomes:
         outcomes["atd-tree"] = outcomes["atd-tree"][:: study.task.members]  # one member per seed
     rows = {name: {**row, "seeds": len(outcomes[name])} for name, row in summary(outcomes).items()}
-    best = next(name for name in ("atd-best", "atd", *outcomes) if name in outcomes)
+    best = next(name for name in ("atd-best", "atd-paper", "atd", *outcomes) if name in outcomes)
     paper = {name: {"fine": fine, "binary": binary} for name, (fine, binary) in PAPER.items()}
     chosen = {name: [outcome.facts["chosen"] for outcome in found] for name, found in outcomes.items()}
     write_atomically(out / "settings.json", json.dumps(chosen, indent=2) + "\n")  # what val chose, per row and seed

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import zlib
+from functools import partial
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,14 +14,26 @@ from atd.errors import AtdError
 from atd.lm import LogBilinearLM
 from datamodules.treebank import lines
 from tasks.engine.rows import Outcome
-from tasks.learning.comparison import lbl_of
+from tasks.learning.controls import lbl_of
 from tasks.sentiment.scores import accuracies, log_prior
 from tasks.sentiment.study import HELD_OUT, Study, averages, classified, fit_language_model, judged
+
+if TYPE_CHECKING:
+    from gensim.models.doc2vec import Doc2Vec
+
+
+HIDDEN = (50, 200)  # units of the network on the word average; val chooses
 
 
 def word_average(study: Study, seed: int) -> Outcome:
     """The initialisation of the paper's sentence vectors, by itself."""
     return classified(study, {split: x.numpy() for split, x in averages(study, study.words.vectors_VK).items()})
+
+
+def mlp(study: Study, seed: int) -> Outcome:
+    """A network with one hidden layer on the word average: what a classifier that is not linear makes of it."""
+    x = {split: vectors.numpy() for split, vectors in averages(study, study.words.vectors_VK).items()}
+    return classified(study, x, units=(False,), hiddens=HIDDEN, seed=seed)
 
 
 def binb(study: Study, seed: int) -> Outcome:
@@ -49,7 +64,8 @@ def _bigrams(words: list[str]) -> list[str]:
 
 
 def doc2vec(study: Study, seed: int) -> Outcome:
-    """gensim's paragraph vectors (DBOW) of the same size, on the same phrases."""
+    """gensim's paragraph vectors (DBOW) of the same size, on the same phrases. The training phrases are inferred as
+    val and test are: gensim's trained and inferred vectors differ."""
     try:
         from gensim.models.doc2vec import Doc2Vec, TaggedDocument
     except ImportError:
@@ -69,11 +85,37 @@ def doc2vec(study: Study, seed: int) -> Outcome:
         epochs=settings.epochs,
         workers=1,
         seed=seed + 1,
+        hashfxn=stable_hash,
     )
-    x = {"train": model.dv.vectors}
-    for split in HELD_OUT:
-        x[split] = np.stack([model.infer_vector(line, epochs=settings.infer_epochs) for line in lines(texts[split])])
-    return classified(study, x)
+    infer = partial(infer_document, model, epochs=settings.infer_epochs)
+    return classified(study, {split: np.stack([infer(line) for line in lines(part)]) for split, part in texts.items()})
+
+
+def stable_hash(text: str) -> int:
+    """The same in every process; Python's own hash is not."""
+    return zlib.crc32(text.encode())
+
+
+def infer_document(model: Doc2Vec, words: list[str], epochs: int) -> np.ndarray:
+    """`model.infer_vector` with a start that is the same in every process: gensim's own heeds no `hashfxn`."""
+    from gensim.models.doc2vec import train_document_dbow
+
+    D = model.vector_size
+    generator = np.random.default_rng(stable_hash(" ".join(words)))
+    x_1D = ((generator.random((1, D)) - 0.5) / D).astype(np.float32)
+    for alpha in np.linspace(model.alpha, model.min_alpha, epochs):
+        train_document_dbow(
+            model,
+            words,
+            [0],
+            float(alpha),
+            np.zeros(D, dtype=np.float32),
+            learn_words=False,
+            learn_hidden=False,
+            doctag_vectors=x_1D,
+            doctags_lockf=np.ones(1, dtype=np.float32),
+        )
+    return x_1D[0]
 
 
 def lbl(study: Study, seed: int) -> Outcome:

@@ -14,6 +14,25 @@ from tasks.figures.charts import bars, heatmap, learning_curves
 from tasks.sentiment.scores import confusion
 from tasks.sentiment.study import Study, arrays_of
 
+WITH_CLASSIFIER, IN_VECTORS = "with the classifier", "into the vectors"
+WHAT = {  # by row: what it is, and where it is told the labels
+    "word-average": ("the mean word vector, logistic regression", WITH_CLASSIFIER),
+    "mlp": ("the mean word vector, a network with one hidden layer", WITH_CLASSIFIER),
+    "binb": ("naive Bayes on words and bigrams", WITH_CLASSIFIER),
+    "doc2vec": ("gensim's paragraph vectors, all texts inferred, logistic regression", WITH_CLASSIFIER),
+    "lbl": ("the mean of word vectors that a log-bilinear model learns, logistic regression", WITH_CLASSIFIER),
+    "atd": ("x held at the word average while the weights learn, then all texts inferred alike", WITH_CLASSIFIER),
+    "atd-paper": ("the paper to the letter: x and weights learn together by SGD, held-out x by SGD", WITH_CLASSIFIER),
+    "atd-joint": (
+        "x and weights learn together, held-out x by SGD; model and optimiser as configured",
+        WITH_CLASSIFIER,
+    ),
+    "atd-labels": ("the labels are the attributes, Bayes' rule decides", IN_VECTORS),
+    "atd-context": ("one supervised encoder: x pooled from context products", IN_VECTORS),
+    "atd-tree": ("one supervised encoder: x composed along the parse by the factored tensor", IN_VECTORS),
+    "atd-refined": ("x of one supervised tree encoder, corrected by the multiplicative model", IN_VECTORS),
+    "atd-best": ("an ensemble of supervised tree encoders, stacked with other rows", IN_VECTORS),
+}
 SHOWN = 10  # sentences whose neighbours are listed
 POINTS = 1000  # sentences on the map
 CURVES = {"val/perplexity": "Exact dev perplexity after each epoch.", "val/fine": "Dev accuracy after each epoch."}
@@ -45,15 +64,14 @@ def explain(result: Result, study: Study) -> None:
             f"{len(study.data.vocabulary):,} words, {100 * study.words.coverage:.1f} % of the running words with a "
             "pretrained vector. fine: five labels; binary: positive or negative, neutral sentences left out. Mean of "
             f"{study.task.seeds} seeds; everything was chosen on the dev sentences.",
-            "word-average: logistic regression on the mean word vector. doc2vec: gensim, same classifier. binb: naive "
-            "Bayes on words and bigrams. lbl: mean of the vectors a log-bilinear model learns. atd: the paper's "
-            "protocol, a vector per phrase inferred from the frozen multiplicative model. atd-labels: the labels are "
-            "the attributes and Bayes' rule decides. atd-context: x pooled from context products, supervised on every "
-            "phrase. atd-tree: x composed along the parse by the factored tensor, supervised at every node. "
-            "atd-refined: the x of atd-tree, corrected by the multiplicative model. atd-best: the mean of several tree "
-            "encoders, stacked with other rows.",
+            "There are two kinds of row. Where labels come in only with the classifier, the vectors are what the paper "
+            "speaks of; their control is word-average, with the same classifier, and mlp says what a better classifier "
+            "alone would add. Where labels shape the vectors, the row is a supervised encoder; its rivals are other "
+            "such encoders.",
         ],
     )
+    rows = [[name, *WHAT[name]] for name in result.rows]
+    result.table("What each row is", ["row", "what it is", "labels come in"], rows)
 
 
 def show_bars(result: Result) -> None:

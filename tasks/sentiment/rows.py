@@ -19,12 +19,13 @@ from datamodules.treebank import LABELS, numbered
 from tasks.engine.rows import Outcome, Row, Store
 from tasks.learning.inference import options
 from tasks.learning.training import fit
-from tasks.sentiment.baselines import binb, doc2vec, lbl, word_average
+from tasks.sentiment.baselines import binb, doc2vec, lbl, mlp, word_average
 from tasks.sentiment.encoder import Sentiment, SentimentData
 from tasks.sentiment.ensemble import ensemble
+from tasks.sentiment.joint import joint
 from tasks.sentiment.scores import accuracies, log_prior
 from tasks.sentiment.settings import Context, Tree
-from tasks.sentiment.study import HELD_OUT, Study, arrays_of, averages, classified, fit_language_model, judged
+from tasks.sentiment.study import HELD_OUT, Study, arrays_of, averages, centred, classified, fit_language_model, judged
 
 POWERS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0)
 
@@ -34,10 +35,13 @@ def rows_of(study: Study, store: Store) -> list[Row]:
     task = study.task
     runs: dict[str, Callable[[int], Outcome]] = {
         "word-average": partial(word_average, study),
+        "mlp": partial(mlp, study),
         "binb": partial(binb, study),
         "doc2vec": partial(doc2vec, study),
         "lbl": partial(lbl, study),
         "atd": partial(atd, study),
+        "atd-paper": partial(joint, study, "paper"),
+        "atd-joint": partial(joint, study, "joint"),
         "atd-labels": partial(labels_as_attributes, study),
         "atd-context": partial(encoded, study, "context", task.context),
         "atd-tree": partial(encoded, study, "tree", task.tree),
@@ -49,7 +53,7 @@ def rows_of(study: Study, store: Store) -> list[Row]:
 
 
 def atd(study: Study, seed: int) -> Outcome:
-    """The paper's protocol: every phrase is an attribute that starts at its word average; then inference."""
+    """Every phrase is an attribute that stays at its word average while the weights learn; then all are inferred."""
     return attribute_vectors(study, "atd", seed, averages(study, study.words.vectors_VK), study.texts)
 
 
@@ -63,24 +67,19 @@ def refined(study: Study, store: Store, seed: int) -> Outcome:
 def attribute_vectors(
     study: Study, name: str, seed: int, start: dict[str, Tensor], texts: dict[str, EncodedCorpus]
 ) -> Outcome:
-    """Train the language model with x at `start`, then infer all texts alike with `start` as the prior.
-
-    x is centred and scaled to about unit variance, so that the gate W_fd x + 1 can open and close.
-    """
-    cfg, learn = study.cfg, study.task.learn_table
-    mean, scale = start["train"].mean(0), start["val"].std(0).mean()  # phrases spread wider than sentences
-    start = {split: (x - mean) / scale for split, x in start.items()}
+    """Train the language model with x held at `start`, centred, then infer all texts alike with that as the prior."""
+    cfg = study.cfg
+    start = centred(start)
     table_AD = torch.cat([start["train"], start["val"]])
     parts = numbered({"train": texts["train"], "val": texts["val"]})
     config = {**cfg.model, "D": table_AD.shape[1]}
-    module, curve = fit_language_model(study, cfg, config, parts, f"{name}-{seed}", seed, table_AD, learn)
+    module, curve = fit_language_model(study, cfg, config, parts, f"{name}-{seed}", seed, table_AD)
     model = module.model
     assert isinstance(model, MultiplicativeLM)
     act = model.attributes.act
     x, converged = {}, {}
     for split, part in texts.items():
-        prior = model.L[: len(part)].detach() if split == "train" and learn else start[split]
-        found = infer(model, *part.flat, prior=act(prior), **options(cfg.inference, seed))
+        found = infer(model, *part.flat, prior=act(start[split]), **options(cfg.inference, seed))
         x[split] = found.x.numpy()
         converged[f"converged_{split}"] = float(found.converged.double().mean())
     return classified(study, x, texts["train"], converged, curve)

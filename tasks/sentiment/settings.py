@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from atd.errors import AtdError
 from atd.settings import listed, number, one_of, some_of, whole
 from tasks.engine.check import LANGUAGE_MODELS, Fits
 
-FITS = Fits(data=("Treebank",), models=("atd",), optims=LANGUAGE_MODELS)
-STACKED = ("word-average", "binb", "doc2vec", "lbl", "atd", "atd-labels", "atd-context")
-ROWS = (*STACKED, "atd-tree", "atd-refined", "atd-best")
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+FITS = Fits(data=("Treebank",), models=("paper", "atd"), optims=LANGUAGE_MODELS)
+STACKED = ("word-average", "mlp", "binb", "doc2vec", "lbl", "atd", "atd-labels", "atd-context")
+ROWS = (*STACKED, "atd-paper", "atd-joint", "atd-tree", "atd-refined", "atd-best")
 ONCE = ("word-average", "binb")  # rows without chance
 
 
@@ -65,7 +69,6 @@ class Settings:
     stack: Annotated[list[str], listed(one_of(*STACKED))]  # those of `rows` that dev may add to atd-best
     seeds: Annotated[int, whole(1)]
     workers: Annotated[int, whole(1)]  # rows run side by side, one thread each
-    learn_table: bool  # False: x stays at the word average while the weights learn
     members: Annotated[int, whole(1)]  # tree encoders per seed in the ensemble
     tree: Tree
     context: Context
@@ -76,3 +79,25 @@ class Settings:
         for row in ("atd-refined", "atd-best"):
             if row in self.rows and "atd-tree" not in self.rows:
                 raise AtdError(f"task.rows: {row} starts from atd-tree; name both")
+
+
+def check_protocol(cfg: DictConfig, rows: Sequence[str]) -> None:
+    """What the rows that learn x and weights together need. `atd-paper` is what the paper says, or not that row."""
+    model, optim, inference = cfg.model, cfg.optim, cfg.inference
+    needed = {
+        "inference=sgd": inference.name == "sgd",
+        "inference.samples=null": inference.samples is None,
+    }
+    paper = {
+        "optim=sgd": optim.name == "sgd",
+        "optim.samples=0": optim.samples == 0,
+        "model=paper": model.name == "paper",
+        "model.context=8": model.context == 8,
+        "model.activation=relu": model.get("activation") == "relu",
+        "model.gate_bias=0": model.get("gate_bias") == 0,
+        "model.additive=false": not model.additive,
+    }
+    for row, settings in {"atd-joint": needed, "atd-paper": needed | paper}.items():
+        missing = [setting for setting, given in settings.items() if not given]
+        if row in rows and missing:
+            raise AtdError(f"task.rows: {row} needs {', '.join(missing)}; experiment=sentiment_paper has them")

@@ -28,7 +28,7 @@ from tasks.learning.language_model import LanguageModel, optim_of
 from tasks.learning.models import build
 from tasks.learning.training import fit
 from tasks.sentiment.scores import classify, scores
-from tasks.sentiment.settings import ONCE, Settings
+from tasks.sentiment.settings import ONCE, Settings, check_protocol
 from tasks.sentiment.words import Words, start_words
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ def open_study(cfg: DictConfig, out: Path) -> Study:
     for key, value in {"attribute": "phrase", "roots": False}.items():
         if cfg.data[key] != value:
             raise AtdError(f"data.{key}={cfg.data[key]}: the rows of task=sentiment choose their texts; leave it out")
+    check_protocol(cfg, task.rows)
     data = cast("Treebank", open_corpus(cfg))
     words = start_words(cfg.model.vectors, cfg.model.K, data.vocabulary, data.sentences("train"))
     return Study(cfg, task, out, data, words)
@@ -121,17 +122,29 @@ def classified(
     train: EncodedCorpus | None = None,
     chosen: Mapping[str, Any] | None = None,
     curve: Curve | None = None,
+    **options: Any,
 ) -> Outcome:
-    """The paper's classifier on top of vectors, trained on all phrases unless told otherwise."""
+    """The paper's classifier on top of vectors, trained on all phrases unless told otherwise.
+
+    `options` of `classify` make it another one.
+    """
     train, labels = train or study.texts["train"], study.labels
-    logp, setting = classify(x, train.columns["label"], train.lengths, labels["train"], labels["val"])
+    logp, setting = classify(x, train.columns["label"], train.lengths, labels["train"], labels["val"], **options)
     all_chosen = {**(chosen or {}), "unit_norm": setting.unit, "length_power": setting.power}
+    if setting.hidden:
+        all_chosen["hidden"] = setting.hidden
     return judged(study, logp, {split: x[split] for split in HELD_OUT}, all_chosen, curve)
 
 
 def averages(study: Study, vectors_VK: Tensor) -> dict[str, Tensor]:
     """The mean word vector of every text."""
     return {split: average_words(vectors_VK, *texts.flat) for split, texts in study.texts.items()}
+
+
+def centred(start: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    """Vectors around 0 and of about unit variance, so that the gate W_fd x + 1 can open and close."""
+    mean, scale = start["train"].mean(0), start["val"].std(0).mean()  # phrases spread wider than sentences
+    return {split: (x - mean) / scale for split, x in start.items()}
 
 
 def fit_language_model(

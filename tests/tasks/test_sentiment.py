@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +18,7 @@ from atd.ragged import Ragged
 from atd.settings import read
 from atd.vocabulary import SPECIALS, Vocabulary
 from tasks.engine.check import CONF
+from tasks.engine.rows import Store
 from tasks.sentiment.encoder import joint
 from tasks.sentiment.scores import accuracies, classify, confusion
 from tasks.sentiment.settings import Settings
@@ -55,6 +57,26 @@ def test_classify_undoes_the_glut_of_neutral_phrases():
     logp, setting = classify(vectors, label, np.ones(4000), sentences, sentences, units=(False,), powers=(0.0,))
     fine, binary = accuracies(logp["test"], sentences)
     assert fine > 70 and binary > 98 and not setting.unit
+
+
+def test_a_hidden_layer_finds_what_no_line_divides():
+    """Two labels as in an exclusive or; three as noise that val and test lack."""
+    rng = np.random.default_rng(0)
+
+    def corners(n):
+        x = rng.choice([-1.0, 1.0], (n, 2))
+        return x + 0.1 * rng.standard_normal((n, 2)), np.where(x.prod(1) > 0, 4, 0)
+
+    parts = {"train": corners(6000), "val": corners(300), "test": corners(300)}
+    x = {split: part[0] for split, part in parts.items()}
+    y = {split: part[1] for split, part in parts.items()}
+    y["train"][:30] = rng.integers(1, 4, 30)
+    given = x, y["train"], np.ones(6000), y["val"], y["val"]
+    line, _ = classify(*given, units=(False,), powers=(0.0,))
+    layer, setting = classify(*given, units=(False,), powers=(0.0,), hiddens=(16,))
+    assert accuracies(line["test"], y["test"])[1] < 70
+    assert accuracies(layer["test"], y["test"])[1] > 95
+    assert setting.hidden == 16
 
 
 VOCABULARY = Vocabulary([*SPECIALS, "great", "bad", "film", "'s"], [0, 0, 0, 3, 1, 1, 1])
@@ -144,8 +166,10 @@ SMALL = [
 ]
 
 
-def run(*settings: str) -> subprocess.CompletedProcess:
-    return subprocess.run([sys.executable, "run.py", *settings], cwd=ROOT, capture_output=True, text=True, timeout=400)
+def run(*settings: str, **environment: str) -> subprocess.CompletedProcess:
+    words = [sys.executable, "run.py", *settings]
+    env = os.environ | environment
+    return subprocess.run(words, cwd=ROOT, capture_output=True, text=True, timeout=400, env=env)
 
 
 def command(folder: Path, out: Path, *settings: str) -> list[str]:
@@ -165,7 +189,7 @@ def finished(little_treebank, tmp_path_factory) -> Path:
 def test_every_row_end_to_end(finished):
     metrics = json.loads((finished / "metrics.json").read_text())
     rows = metrics["rows"]
-    wanted = {"word-average", "binb", "doc2vec", "lbl", "atd", "atd-best"}
+    wanted = {"word-average", "mlp", "binb", "doc2vec", "lbl", "atd", "atd-best"}
     wanted |= {f"atd-{kind}" for kind in ("labels", "context", "tree", "refined")}
     assert wanted == set(rows) and metrics["primary_metric"] == "atd-best/fine"
     for row in rows.values():
@@ -175,8 +199,55 @@ def test_every_row_end_to_end(finished):
     assert set(chosen) == set(rows) and "length_power" in chosen["atd"][0] and "power" in chosen["atd-labels"][0]
     assert chosen["atd-best"][0]["members"] == 2 and "binb" in chosen["atd-best"][0]
     page = (finished / "report.html").read_text()
-    for title in ("Confusion", "Sentence map", "Nearest sentences", "Learning curves perplexity", "Chosen on dev"):
+    assert "an ensemble of supervised tree encoders" in page
+    for title in (
+        "What each row is",
+        "Confusion",
+        "Sentence map",
+        "Nearest sentences",
+        "Learning curves perplexity",
+        "Chosen on dev",
+    ):
         assert title in page
+
+
+def test_the_protocol_of_the_paper_end_to_end(little_treebank, tmp_path):
+    """Vectors as long as GloVe's: the default of SGD stays finite, x moves, and words decide as in their average."""
+    rows = "task.rows=[word-average,atd-paper,atd-joint]"
+    words = command(little_treebank, tmp_path, "experiment=sentiment_paper", rows, "trainer.max_epochs=3")
+    done = run(*words[1:])
+    assert done.returncode == 0, done.stderr[-3000:]
+    found = json.loads((tmp_path / "metrics.json").read_text())
+    assert found["primary_metric"] == "atd-paper/fine" and set(found["rows"]) == set(rows[11:-1].split(","))
+    chosen = json.loads((tmp_path / "settings.json").read_text())
+    assert 0 < chosen["atd-paper"][0]["moved_train"] < 5 and 0 < chosen["atd-paper"][0]["moved_val"] < 5
+    assert found["rows"]["atd-paper"]["binary_dev"] > 60
+    assert found["rows"]["atd-paper"]["fine_dev"] == found["rows"]["atd-joint"]["fine_dev"]  # the same settings here
+    curve = json.loads((tmp_path / "checkpoints" / "paper-0" / "finished.json").read_text())
+    assert all(np.isfinite(epoch["val/perplexity"]) for epoch in curve)
+
+
+def test_doc2vec_is_the_same_in_every_process(little_treebank, tmp_path):
+    """Python's own hash of a word differs from process to process."""
+    found = []
+    for seed in ("1", "2"):
+        out = tmp_path / seed
+        done = run(*command(little_treebank, out, "task.rows=[doc2vec]"), PYTHONHASHSEED=seed)
+        assert done.returncode == 0, done.stderr[-3000:]
+        found.append(Store(out / "rows").load("doc2vec", 0).arrays)
+    assert set(found[0]) == {"logp_val", "logp_test", "x_val", "x_test"}
+    assert all(np.array_equal(values, found[1][name]) for name, values in found[0].items())
+
+
+def test_the_default_of_sgd_learns_on_the_sample(tmp_path):
+    small = "trainer.max_epochs=2", "logger=none", f"paths.cache={tmp_path}/cache", f"hydra.run.dir={tmp_path}/run"
+    done = run("task=tour", "data=treebank_sample", "optim=sgd", *small)
+    assert done.returncode == 0, done.stderr[-3000:]
+    curves = list(tmp_path.glob("run/checkpoints/*/finished.json"))
+    assert {path.parent.name for path in curves} >= {"atd", "lbl"}
+    for path in curves:
+        first, last = (epoch["val/perplexity"] for epoch in json.loads(path.read_text()))
+        assert last < first, path.parent.name  # not so, too, where one is NaN
 
 
 def test_a_checkpoint_knows_the_tokeniser_of_the_corpus(finished):
