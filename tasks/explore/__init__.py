@@ -78,7 +78,7 @@ def opened(path: Path) -> Queries:
 
     trained = load(path)
     if not isinstance(trained.model, MultiplicativeLM) or isinstance(trained.model, UnsharedLM):
-        raise AtdError(f"checkpoint={path}: the explorer shows models of model=atd with one vocabulary")
+        raise AtdError(f"checkpoint={path}: the explorer shows model=atd and model=paper with one vocabulary")
     file = find_checkpoint(path)
     folder = file.parents[2] if file.parent.parent.name == "checkpoints" else file
     return Queries(trained, "/".join(folder.parts[-2:]))

@@ -167,8 +167,8 @@ class Queries:
         r_TF = self.model.context(torch.from_numpy(pasted.windows(len(self.model.C), known)))
         targets = self.softmax.targets(torch.from_numpy(pasted.tokens[known]))
         out = []
-        for gate_F in self.model.gate(self.x_AD):
-            nll_T = losses(r_TF * gate_F, self.softmax.candidates, targets)
+        for x_D in self.x_AD:
+            nll_T = losses(self.model.condition(r_TF, x_D), self.softmax.candidates, targets)
             out.append(nll_T.mean().exp())
         return torch.stack(out)
 

@@ -118,7 +118,14 @@ def test_a_text_is_placed(client, engine):
     assert answer["likeliest"][0][0] == best
 
 
-def test_perplexities_over_all_words_are_exact(engine):
+@pytest.mark.parametrize("name", ["paper", "atd"])
+def test_perplexities_over_all_words_are_exact(name, tmp_path):
+    from tasks.explore import opened
+
+    engine = opened(write_checkpoint(tmp_path / "tour" / "one", {"name": name, "additive": name == "atd"}))
+    for p in (engine.model.c, engine.model.W_fa):
+        if p is not None:
+            torch.nn.init.normal_(p)
     tokens = torch.tensor(engine.ids("the lord said to the king and she was very bright")[0])
     context = torch.stack([torch.cat([torch.ones(3, dtype=torch.long), tokens])[i : i + 3] for i in range(len(tokens))])
     with torch.no_grad():

@@ -12,7 +12,7 @@ import pytest
 
 from atd.encoded import EncodedCorpus
 from atd.vocabulary import Vocabulary
-from tasks.madlibs import paper_prompts
+from tasks.madlibs.prompts import paper_prompts
 
 ROOT = Path(__file__).parent.parent.parent
 SMALL = ["data=gutenberg_sample", "model.vectors=null", "model.K=24", "model.F=24", "model.D=8", "optim.lr=0.01"]
@@ -40,7 +40,19 @@ def test_style_is_learned(generation):
     assert rows["atd"]["style_accuracy"] > 3 * rows["chance"]["style_accuracy"]
     assert rows["atd"]["mixes_between"] > 80
     assert rows["inferred"]["style_accuracy"] > 2 * rows["chance"]["style_accuracy"]
-    assert rows["real text"]["style_accuracy"] > rows["atd"]["style_accuracy"] - 10
+
+
+def test_style_stands_beside_fluency_and_its_controls(generation):
+    rows = json.loads((generation / "metrics.json").read_text())["rows"]
+    chance = rows["chance"]["style_accuracy"]
+    assert rows["real text"]["style_accuracy"] > 5 * chance and rows["real text"]["fluency"] == pytest.approx(100)
+    assert rows["real text"]["copied"] == pytest.approx(100)
+    for bag in ("own-unigrams", "real text, shuffled"):  # the right words in no order
+        assert rows[bag]["style_accuracy"] > 5 * chance
+        assert rows[bag]["fluency"] < 0 < rows["atd"]["fluency"] and "style_at_fluency" not in rows[bag]
+    assert rows["kneser-ney"]["style_accuracy"] < 2.5 * chance
+    assert rows["own-kneser-ney"]["style_accuracy"] > 5 * chance and rows["own-kneser-ney"]["copied"] > 10
+    assert "How style is measured" in (generation / "report.html").read_text()
 
 
 def test_a_checkpoint_writes_as_asked(generation, tmp_path):
@@ -77,8 +89,10 @@ def test_mistakes_are_named(generation, tmp_path, arguments, says):
     assert done.returncode == 2 and done.stderr.strip().startswith(f"error: {says}"), done.stderr
 
 
-def test_a_style_needs_one_attribute_per_text(tmp_path, places):
-    composed = [*places, "data.compose=true"]
+def test_a_style_needs_one_attribute_per_text(tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("text,a,b\n" + 60 * "the ship sees the wave .,x,y\nthe cow sees the hay .,z,w\n")
+    composed = ["data=table", f"data.path={table}", "data.attributes=[a,b]"]
     for arguments, key in ((["data.attribute=pos"], "data.attribute=pos"), (composed, "data.compose=true")):
         done = run("task=generation", *arguments, f"hydra.run.dir={tmp_path}/run")
         says = f"error: {key}: task=generation needs one attribute per text"
@@ -91,8 +105,13 @@ def test_tags_are_realised_with_the_gate(tmp_path):
     done = run("task=madlibs", *small, f"hydra.run.dir={tmp_path}/run")
     assert done.returncode == 0, done.stderr[-3000:]
     rows = json.loads((tmp_path / "run" / "metrics.json").read_text())["rows"]
-    assert rows["atd"]["tag_accuracy"] > 60 > 40 > rows["ungated"]["tag_accuracy"]
-    assert set(rows["ungated"]) == {"perplexity", "tag_accuracy"}
+    for metric in ("tag_accuracy", "tag_accuracy_setter"):
+        assert rows["atd"][metric] > 60 > 40 > rows["ungated"][metric]
+        assert rows["words-of-tag"][metric] > 60 and rows["kneser-ney-attributes"][metric] > 60
+    assert set(rows["ungated"]) == {"perplexity", "tag_accuracy", "tag_accuracy_setter", "fluency"}
+    assert rows["real words"]["fluency"] == pytest.approx(100)
+    assert rows["words-of-tag"]["fluency"] < min(rows[name]["fluency"] for name in ("atd", "kneser-ney-attributes"))
+    assert {"judge", "setter"} <= set(rows)
     report = (tmp_path / "run" / "report.html").read_text()
     assert "the meaning of life is …" in report and "my greatest accomplishment" not in report
     assert "prompt left out: 'my greatest accomplishment is'; this corpus has no word tagged JJS" in done.stdout
@@ -105,6 +124,7 @@ def test_tags_are_realised_with_the_gate(tmp_path):
         ("task.prompts=[{start: the, tags: []}]", "task.prompts: 'the' has no tags; give some of"),
         ("task.prompts=[{start: the}]", "task.prompts.tags: missing"),
         ("data.attribute=book", "data.attribute=book: task=madlibs needs parts of speech"),
+        ("data.tagger.half=null", "data.tagger.half=null: leaves no sentences for another tagger"),
         ("data.tagger.epochs=0", "data.tagger.epochs=0: must be a whole number, 1 or more"),
     ],
 )
