@@ -1,8 +1,8 @@
 """One space for sentences of several languages, and what it is good for (section 3.2 and its tables and figures).
 
-A row of the results is a model: the configuration as it stands, changed by what `task.changes` says of the row. It is
-trained with `task.seeds` seeds; its metrics are the means. Tables of topics are of every row's first seed; the words in
-the report are of the row `task.show`.
+A row of the results is the configuration as it stands, changed by what `task.changes` says of the row: a model, trained
+with `task.seeds` seeds, whose metrics are the means; or a control, the simplest thing that could have produced the same
+numbers. Tables of topics are of every row's first seed; the words in the report are of the row `task.show`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tasks.crosslingual.report import PAPER, explain, show_topics, show_words
+from tasks.crosslingual.claims import show_claims
+from tasks.crosslingual.report import PAPER, BothDirections, explain, show_topics, show_words
 from tasks.crosslingual.rows import rows_of
 from tasks.crosslingual.settings import FITS, Settings
 from tasks.crosslingual.topics import Verdict
@@ -27,24 +28,23 @@ __all__ = ["FITS", "Settings", "run"]
 
 def run(cfg: DictConfig, out: Path) -> Result:
     task = typed(Settings, cfg.task)
-    rows = rows_of(cfg, out)
+    rows, controls = rows_of(cfg, out)
     first = next(iter(rows.values()))
     shown = rows.get(task.show, first)
     store = Store(out / "rows", bool(cfg.resume))
-    outcomes = run_rows([Row(row.name, row.run, row.seeds) for row in rows.values()], store)
+    outcomes = run_rows([Row(row.name, row.run, row.seeds) for row in (*rows.values(), *controls.values())], store)
     verdicts = {name: [Verdict(**v) for v in found[0].facts["verdicts"]] for name, found in outcomes.items()}
-    curves = {
-        row.label(seed): outcome.facts["curve"]
-        for row in rows.values()
-        for seed, outcome in zip(row.seeds, outcomes[row.name], strict=True)
-    }
-    metrics = summary(outcomes) | {"majority": {v.metric: v.majority for v in verdicts[first.name]}}
+    curves = {name: outcomes[name][0].facts["curve"] for name in rows}
+    metrics = summary(outcomes)
     on_reuters = any(metric.startswith("rcv") for scores in metrics.values() for metric in scores)
     comparable = on_reuters and not cfg.data.sample  # the sample has news of its own making
     primary = f"{first.name}/heldout_{first.task.pairs[0].replace('-', '_')}"
-    result = Result("crosslingual", primary, metrics, paper=PAPER if comparable else {})
-    explain(result)
-    result.figure("learning_curves", learning_curves(curves, "val/retrieval"), "Retrieval on val after each epoch.")
+    result = BothDirections("crosslingual", primary, metrics, paper=PAPER if comparable else {})
+    show_claims(result, rows, controls, outcomes)
+    explain(result, outcomes[first.name][0].facts["dictionary"])
+    result.figure(
+        "learning_curves", learning_curves(curves, "val/retrieval"), "Retrieval on val after each epoch, first seed."
+    )
     show_topics(result, verdicts, task)
     show_words(result, shown.model(shown.seeds[0]), shown.data, cfg.seed)
     return result

@@ -1,92 +1,116 @@
-"""All metrics of one trained model: topics carried over, translations retrieved, words translated.
+"""All metrics of one row: topics carried over, translations retrieved, words translated.
 
-n lines of a part, K dim of a sentence vector.
+n lines of a part, K columns, V words of a language.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from itertools import product
 from typing import TYPE_CHECKING
 
+import numpy as np
 import torch
 
-from atd.contrast import precision_at_1
-from tasks.crosslingual.topics import CLASSIFIERS, WEIGHTINGS, Documents, Verdict, available
-from tasks.crosslingual.words import induced_dictionary, read_dictionary, translation_precision
+from atd.vocabulary import SPECIALS
+from tasks.crosslingual.spaces import Matrix, Space
+from tasks.crosslingual.topics import Documents, Verdict, available, dense
 
 if TYPE_CHECKING:
-    from atd.ranking import RankingModel
-    from datamodules.europarl_rcv import EuroparlRCV
+    from tasks.crosslingual.dictionary import Dictionary
     from tasks.crosslingual.settings import Settings
 
-
-def evaluate(
-    model: RankingModel, data: EuroparlRCV, task: Settings, seed: int
-) -> tuple[dict[str, float], list[Verdict]]:
-    """The metrics, and every verdict on topics."""
-    scores, verdicts = judge_topics(model, data, task, seed)
-    scores |= retrieval_scores(model, data, task.pairs[0])
-    scores |= word_scores(model, data, task.dictionary)
-    return scores, verdicts
+ROWS = 1024  # of a matrix of cosines alive at once
 
 
-def judge_topics(
-    model: RankingModel, data: EuroparlRCV, task: Settings, seed: int
-) -> tuple[dict[str, float], list[Verdict]]:
+@dataclass
+class Findings:
+    scores: dict[str, float] = field(default_factory=dict)  # per cent
+    items: dict[str, int] = field(default_factory=dict)  # documents, lines or words that a score is the share of
+    verdicts: list[Verdict] = field(default_factory=list)
+
+    def add(self, metric: str, right: np.ndarray) -> None:
+        """A score, from what was right."""
+        self.scores[metric] = 100 * float(right.mean())
+        self.items[metric] = len(right)
+
+
+def evaluate(space: Space, task: Settings, dictionary: Dictionary | None, seed: int) -> Findings:
+    found = Findings()
+    judge_topics(found, space, task, seed)
+    find_translations(found, space, task.pairs[0])
+    if dictionary is not None:
+        translate_words(found, space, dictionary)
+    return found
+
+
+def judge_topics(found: Findings, space: Space, task: Settings, seed: int) -> None:
     """Both directions of the first pair, by every weighting and classifier, and with fewer documents for the curve.
 
-    Metrics are the verdicts of `task.weighting` and `task.classifier` after all `task.documents`.
+    Metrics are the verdicts of `task.weighting` and `task.classifier`, where a space has them, after all
+    `task.documents`.
     """
     a, b = task.pairs[0].split("-")
-    chosen = task.weighting, task.classifier
-    documents = Documents(model, data)
-    scores: dict[str, float] = {}
-    verdicts = []
-    for source in available(data, task.topics, (a, b)):
+    chosen = choice(space.weightings, task.weighting), choice(space.classifiers, task.classifier)
+    documents = Documents(space)
+    for source in available(space.data, task.topics, (a, b)):
         for learned, judged in ((a, b), (b, a)):
-            for way in product(WEIGHTINGS, CLASSIFIERS):
+            for way in product(space.weightings, space.classifiers):
                 verdict = documents.judge(source, learned, judged, *way, task.documents, seed)
-                verdicts.append(verdict)
+                found.verdicts.append(verdict)
                 if way == chosen:
-                    scores[verdict.metric] = verdict.accuracy
-            verdicts += [documents.judge(source, learned, judged, *chosen, n, seed) for n in task.sizes]
-    return scores, verdicts
+                    found.scores[verdict.metric] = verdict.accuracy
+                    found.items[verdict.metric] = verdict.judged_on
+            found.verdicts += [documents.judge(source, learned, judged, *chosen, n, seed) for n in task.sizes]
 
 
-def retrieval_scores(model: RankingModel, data: EuroparlRCV, pair: str) -> dict[str, float]:
+def choice(those: tuple[str, ...], asked: str) -> str:
+    """What is asked for, if it is among those there are, or else the first."""
+    return asked if asked in those else those[0]
+
+
+def find_translations(found: Findings, space: Space, pair: str) -> None:
     """P@1 on held-out lines, on the given test lines, and on those of them that are in the language of the file."""
     a, b = pair.split("-")
-    scores: dict[str, float] = {}
     for name, part, only in (
         ("heldout", "heldout", None),
         ("retrieval", "test", None),
         (f"retrieval_only_{b}", "test", b),
     ):
-        forth, back = retrieval(model, data, pair, part, only)
-        scores |= {f"{name}_{a}_{b}": forth, f"{name}_{b}_{a}": back}
-    return scores
+        sides = space.lines(pair, part)
+        if sides is None:
+            return
+        if only is not None:
+            kept = np.flatnonzero(space.data.written_in(pair, part) == only)
+            sides = sides[0][kept], sides[1][kept]
+        found.add(f"{name}_{a}_{b}", nearest_is_own(*sides))
+        found.add(f"{name}_{b}_{a}", nearest_is_own(*sides[::-1]))
 
 
-def retrieval(
-    model: RankingModel, data: EuroparlRCV, pair: str, part: str, only: str | None = None
-) -> tuple[float, float]:
-    """P@1 from source to target and back, over all lines of a part or those whose target is written in `only`."""
-    a_nK = model.sentences(data.source(pair, part), 0)
-    b_nK = torch.zeros_like(a_nK)
-    for language, lines, sentences in data.target(pair, part):
-        b_nK[torch.tensor(lines)] = model.sentences(sentences, language)
-    if only is not None:
-        kept = torch.from_numpy(data.written_in(pair, part) == only)
-        a_nK, b_nK = a_nK[kept], b_nK[kept]
-    return precision_at_1(a_nK, b_nK), precision_at_1(b_nK, a_nK)
+def nearest_is_own(a_nK: Matrix, b_nK: Matrix) -> np.ndarray:
+    """Whether the nearest row of b to row i of a is row i (n)."""
+    n = a_nK.shape[0]
+    nearest = [dense(a_nK[i : i + ROWS] @ b_nK.T).argmax(1) for i in range(0, n, ROWS)]
+    return np.concatenate(nearest) == np.arange(n)
 
 
-def word_scores(model: RankingModel, data: EuroparlRCV, dictionary: str | None) -> dict[str, float]:
-    """Translation of single words by nearest neighbour, against a dictionary given or induced."""
-    source, target = data.vocabularies[:2]
-    if dictionary:
-        pairs = read_dictionary(dictionary, source, target)
-    else:
-        pairs = induced_dictionary(data.training()[0], source, target)
-    at_1, at_5 = translation_precision(model.embeddings(0), model.embeddings(1), pairs)
-    return {"words_p1": at_1, "words_p5": at_5}
+def translate_words(found: Findings, space: Space, dictionary: Dictionary) -> None:
+    """Is the likest word of the other language, or one of the five likest, a translation of the dictionary's?
+
+    A word that the row does not know is wrong; `words_known` says how many it knows. No measure of a row that learns
+    from what the dictionary was made of.
+    """
+    source, target = space.data.vocabularies[:2]
+    asked = [word for word in dictionary.entries if word in source]
+    learned_from_it = dictionary.verses and space.data.languages[1] in space.data.bible
+    likest = None if learned_from_it else space.similarity([source.index[word] for word in asked])
+    if likest is None:
+        return
+    likest[:, : len(SPECIALS)] = -np.inf
+    five = torch.from_numpy(likest).topk(5, 1).indices.tolist()
+    hits = np.zeros((len(dictionary.entries), 5), dtype=bool)  # those unknown stay wrong
+    for i, (word, found_words) in enumerate(zip(asked, five, strict=True)):
+        hits[i] = [target.words[j] in dictionary.entries[word] for j in found_words]
+    found.add("words_p1", hits[:, 0])
+    found.add("words_p5", np.asarray(hits.any(1)))
+    found.add("words_known", np.arange(len(hits)) < len(asked))

@@ -1,12 +1,14 @@
 """A row of the results: the configuration as it stands, changed by what `task.changes` says of the row.
 
-Every row is a ranking model, trained and judged once for each of its seeds.
+A row of `task.rows` is a ranking model, trained and judged once for each of its seeds; one of `task.controls` is judged
+by the same measures, once, since chance has no part in it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -18,13 +20,15 @@ from atd.errors import AtdError
 from atd.pretrained import read_vectors
 from atd.ranking import RankingModel
 from atd.vocabulary import BOS_ID
+from tasks.crosslingual.controls import CONTROLS
+from tasks.crosslingual.dictionary import Dictionary, find_dictionary
 from tasks.crosslingual.evaluation import evaluate
-from tasks.crosslingual.settings import Settings
+from tasks.crosslingual.settings import RANKING, Settings
+from tasks.crosslingual.spaces import ModelSpace, Space
 from tasks.engine.check import check, first_line, unknown_key
 from tasks.engine.groups import RowSteps
 from tasks.engine.rows import Outcome
 from tasks.engine.settings import typed
-from tasks.learning.comparison import checkpoint_name
 from tasks.learning.corpora import open_corpus
 from tasks.learning.ranking import Ranking, build_ranking, load_ranking
 from tasks.learning.training import fit
@@ -36,12 +40,13 @@ GLOVE = 100  # dimension of the vectors that `glove` names; F principal componen
 
 
 @dataclass
-class RankingRow:
+class ConfiguredRow:
     """A row with its own settings and corpus."""
 
     name: str
     cfg: DictConfig  # with the row's changes
     out: Path
+    dictionary: Callable[[], Dictionary | None] = lambda: None  # of words to translate, the same for all rows
 
     @cached_property
     def task(self) -> Settings:
@@ -57,17 +62,43 @@ class RankingRow:
 
     @property
     def seeds(self) -> range:
+        return range(self.cfg.seed, self.cfg.seed + 1)
+
+    def run(self, seed: int) -> Outcome:
+        raise NotImplementedError
+
+    def judged(self, space: Space, **facts: Any) -> Outcome:
+        """Topics are judged on the same documents whatever the seed of training."""
+        dictionary = self.dictionary()
+        found = evaluate(space, self.task, dictionary, self.cfg.seed)
+        facts["verdicts"] = [asdict(verdict) for verdict in found.verdicts]
+        facts["items"] = found.items
+        facts["dictionary"] = [dictionary.name, len(dictionary.entries)] if dictionary else None
+        return Outcome(found.scores, facts=facts)
+
+
+class ControlRow(ConfiguredRow):
+    """Nothing is trained: a space of `CONTROLS`."""
+
+    def run(self, seed: int) -> Outcome:
+        return self.judged(CONTROLS[self.task.method](self.data))
+
+
+class RankingRow(ConfiguredRow):
+    """A ranking model."""
+
+    @property
+    def seeds(self) -> range:
         return range(self.cfg.seed, self.cfg.seed + self.task.seeds)
 
     def label(self, seed: int) -> str:
         """The name of a seed's checkpoints and learning curve."""
-        return checkpoint_name(self.name, seed, self.task.seeds)
+        return self.name if self.task.seeds == 1 else f"{self.name}-seed{seed}"
 
     def run(self, seed: int) -> Outcome:
-        """Train and judge. Topics are judged on the same documents whatever the seed of training."""
+        """Train and judge."""
         module, curve = self.train(seed)
-        scores, verdicts = evaluate(module.model.eval(), self.data, self.task, self.cfg.seed)
-        return Outcome(scores, facts={"curve": curve, "verdicts": [asdict(verdict) for verdict in verdicts]})
+        return self.judged(ModelSpace(module.model.eval(), self.data), curve=curve)
 
     def train(self, seed: int) -> tuple[Ranking, list[dict[str, float]]]:
         """The trained model of a seed, at its best epoch, and its learning curve."""
@@ -91,15 +122,30 @@ class RankingRow:
         return load_ranking(self.out / "checkpoints" / self.label(seed) / "best.ckpt")
 
 
-def rows_of(cfg: DictConfig, out: Path) -> dict[str, RankingRow]:
-    """The rows that `task.rows` names, all of them checked before the first one starts."""
-    known = ", ".join(cfg.task.changes)
+def rows_of(cfg: DictConfig, out: Path) -> tuple[dict[str, RankingRow], dict[str, ControlRow]]:
+    """What `task.rows` and `task.controls` name, all of it checked before the first one starts."""
     if not cfg.task.rows:
-        raise AtdError(f"task.rows: name at least one of {known}")
-    for name in cfg.task.rows:
-        if name not in cfg.task.changes:
-            raise AtdError(f"task.rows={name}: no such row; task.changes has {known}")
-    return {name: RankingRow(name, changed(cfg, name), out) for name in cfg.task.rows}
+        raise AtdError(f"task.rows: name at least one of {', '.join(cfg.task.changes)}")
+    dictionary = cache(lambda: find_dictionary(cfg.task.dictionary, whole_text(cfg), bool(cfg.data.sample)))
+    rows = {name: RankingRow(name, named(cfg, "rows", name), out, dictionary) for name in cfg.task.rows}
+    controls = {name: ControlRow(name, named(cfg, "controls", name), out, dictionary) for name in cfg.task.controls}
+    return rows, controls
+
+
+def whole_text(cfg: DictConfig) -> EuroparlRCV:
+    """The corpus as it stands before any row changes it: its words are those that are asked for."""
+    return cast("EuroparlRCV", open_corpus(cfg))
+
+
+def named(cfg: DictConfig, key: str, name: str) -> DictConfig:
+    """The configuration of a row that `task.rows` or `task.controls` names; each takes its own kind."""
+    if name not in cfg.task.changes:
+        raise AtdError(f"task.{key}={name}: no such row; task.changes has {', '.join(cfg.task.changes)}")
+    row = changed(cfg, name)
+    if (row.task.method == RANKING) != (key == "rows"):
+        other = "rows" if key == "controls" else "controls"
+        raise AtdError(f"task.{key}={name}: its method is {row.task.method}; name it in task.{other}")
+    return row
 
 
 def changed(cfg: DictConfig, name: str) -> DictConfig:

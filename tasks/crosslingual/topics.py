@@ -1,7 +1,8 @@
 """Cross-lingual document classification: learn topics in one language, judge them in another (section 3.2).
 
-n documents, K dim, V words. A document is the sum of its conditioned word vectors at unit norm (the paper), or the sum
-weighted by idf (Klementiev et al.). The classifier is the averaged perceptron; logistic regression is the check.
+n documents, K columns. A document of a model is the sum of its conditioned word vectors at unit norm (the paper), or
+the sum weighted by idf (Klementiev et al.); that of a control is its tf-idf. The classifier is the averaged perceptron;
+logistic regression is the check.
 """
 
 from __future__ import annotations
@@ -10,20 +11,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
-from scipy import sparse
 
 from atd.errors import AtdError
 from atd.perceptron import AveragedPerceptron
+from tasks.crosslingual.spaces import Matrix, Space
 
 if TYPE_CHECKING:
+    from sklearn.dummy import DummyClassifier
     from sklearn.linear_model import LogisticRegression
 
-    from atd.ranking import RankingModel
     from datamodules.europarl_rcv import EuroparlRCV
 
-WEIGHTINGS = ("sum", "idf")
-CLASSIFIERS = ("perceptron", "logistic")
 NAMES = {"sib200": "sib200", "taxi1500": "taxi1500", "reuters": "rcv"}  # source → name of its metrics
 
 
@@ -42,6 +40,7 @@ class Verdict:
     high: float
     majority: float
     recall: dict[str, float]
+    judged_on: int  # documents
 
     @property
     def metric(self) -> str:
@@ -49,22 +48,17 @@ class Verdict:
 
 
 class Documents:
-    """Document vectors of one model, each made once."""
+    """Document vectors of one space, each made once."""
 
-    def __init__(self, model: RankingModel, data: EuroparlRCV):
-        self.model = model
-        self.data = data
-        self.idf = {lang: torch.from_numpy(weights) for lang, weights in idf(data).items()}
-        self._made: dict[tuple[str, ...], tuple[np.ndarray, np.ndarray]] = {}
+    def __init__(self, space: Space):
+        self.space = space
+        self._made: dict[tuple[str, ...], tuple[Matrix, np.ndarray]] = {}
 
-    def vectors(self, source: str, language: str, split: str, weighting: str) -> tuple[np.ndarray, np.ndarray]:
+    def vectors(self, source: str, language: str, split: str, weighting: str) -> tuple[Matrix, np.ndarray]:
         """The vectors of a set's documents (n×K) and their topics (n)."""
         key = source, language, split, weighting
         if key not in self._made:
-            documents, labels = self.data.topics(source, language, split)
-            weight = self.idf[language] if weighting == "idf" else None
-            vectors = self.model.sentences(documents, self.model.language(language), weight)
-            self._made[key] = vectors.cpu().numpy(), labels
+            self._made[key] = self.space.documents(*key)
         return self._made[key]
 
     def judge(
@@ -72,16 +66,17 @@ class Documents:
         source: str,
         learned: str,
         judged: str,
-        weighting: str = "sum",
-        classifier: str = "perceptron",
+        weighting: str,
+        classifier: str,
         documents: int = 1000,
         seed: int = 0,
     ) -> Verdict:
         """Learn from at most `documents` documents in one language, judge all test documents in the other."""
-        x, y = self.vectors(source, learned, "train", weighting)
+        x, y = self.vectors(source, self.space.taught(learned, judged), "train", weighting)
         x_test, y_test = self.vectors(source, judged, "test", weighting)
         chosen = np.random.default_rng(seed).permutation(len(y))[:documents]
-        right = fitted(classifier, x[chosen], y[chosen], seed).predict(x_test) == y_test
+        x, x_test = few_columns(x[chosen], x_test)
+        right = fitted(classifier, x, y[chosen], seed).predict(x_test) == y_test
         usual = max(sorted(set(y[chosen])), key=list(y[chosen]).count)
         low, high = interval(right, seed)
         return Verdict(
@@ -96,12 +91,36 @@ class Documents:
             high=high,
             majority=100 * float((y_test == usual).mean()),
             recall={str(label): 100 * float(right[y_test == label].mean()) for label in sorted(set(y_test))},
+            judged_on=len(y_test),
         )
 
 
-def fitted(classifier: str, x: np.ndarray, y: np.ndarray, seed: int) -> AveragedPerceptron | LogisticRegression:
+def few_columns(x: Matrix, x_test: Matrix) -> tuple[np.ndarray, np.ndarray]:
+    """The same documents, dense: sparse ones, with many columns, in the space that the training documents span.
+
+    A perceptron's weights lie in that space, and so do those of logistic regression: predictions stay the same.
+    """
+    if isinstance(x, np.ndarray) and isinstance(x_test, np.ndarray):
+        return x, x_test
+    values, vectors = np.linalg.eigh(dense(x @ x.T).astype(np.float64))
+    large = values > 1e-9 * values[-1]
+    scale = np.sqrt(values[large])
+    return vectors[:, large] * scale, dense(x_test @ x.T) @ vectors[:, large] / scale
+
+
+def dense(x: Matrix) -> np.ndarray:
+    return x if isinstance(x, np.ndarray) else x.toarray()
+
+
+def fitted(
+    classifier: str, x: np.ndarray, y: np.ndarray, seed: int
+) -> AveragedPerceptron | LogisticRegression | DummyClassifier:
     if classifier == "perceptron":
         return AveragedPerceptron(seed=seed).fit(x, y)
+    if classifier == "majority":
+        from sklearn.dummy import DummyClassifier
+
+        return DummyClassifier().fit(x, y)
     from sklearn.linear_model import LogisticRegression
 
     return LogisticRegression(C=10, max_iter=500).fit(x, y)
@@ -112,21 +131,6 @@ def interval(right: np.ndarray, seed: int, samples: int = 1000) -> tuple[float, 
     drawn = np.random.default_rng(seed).binomial(len(right), right.mean(), samples) / len(right)
     low, high = np.percentile(drawn, [2.5, 97.5])
     return 100 * float(low), 100 * float(high)
-
-
-def idf(data: EuroparlRCV) -> dict[str, np.ndarray]:
-    """log(sentences / sentences with the word), counted on the training sentences of each language."""
-    seen = {lang: np.zeros(len(v)) for lang, v in zip(data.languages, data.vocabularies, strict=True)}
-    total = dict.fromkeys(data.languages, 0)
-    for pairs in data.training():
-        for language, side in zip(pairs.languages, (pairs.source, pairs.target), strict=True):
-            name = data.languages[language]
-            ones = np.ones(len(side.tokens), np.float32)
-            counts = sparse.csr_array((ones, side.tokens, side.offsets), shape=(len(side), len(seen[name])))
-            counts.sum_duplicates()
-            seen[name] += np.bincount(counts.indices, minlength=len(seen[name]))
-            total[name] += len(side)
-    return {lang: np.log(total[lang] / np.maximum(n, 1)).astype(np.float32) for lang, n in seen.items()}
 
 
 def available(data: EuroparlRCV, asked: list[str] | None, languages: tuple[str, str]) -> list[str]:

@@ -1,28 +1,23 @@
-"""Words across languages: translation by nearest neighbour, the paper's tables of neighbours, collocations.
+"""Words across languages side by side: the paper's tables of neighbours, collocations, words of one kind.
 
-V words of a language, K dim, Q queries. Similarity is the cosine between words under their own language's vector.
+K dim. Similarity is the cosine between words under their own language's vector.
 """
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
-from scipy import sparse
 from torch import Tensor
 
-from atd.errors import AtdError
 from atd.neighbours import unit
 from atd.ragged import Ragged, offsets_of
 from atd.vocabulary import SPECIALS
 
 if TYPE_CHECKING:
     from atd.ranking import RankingModel
-    from atd.vocabulary import Vocabulary
     from datamodules.europarl_rcv import EuroparlRCV
-    from datamodules.pairs import Pairs
 
 QUERIES = ("january", "market", "war", "said", "two", "fisheries", "women", "budget")
 PHRASES = ("declare war", "private sector", "one million euros", "united states", "first session", "european union",
@@ -47,65 +42,6 @@ def word_pairs(group: str) -> list[tuple[str, str]]:
     """The English and German words of a group."""
     pairs = (entry.split() for entry in GROUPS[group].split(", "))
     return [(english, german) for english, german in pairs]
-
-
-def induced_dictionary(
-    pairs: Pairs, source: Vocabulary, target: Vocabulary, words: int = 1500, skipped: int = 50
-) -> list[tuple[int, int]]:
-    """Word pairs that stand in the same sentence pairs: each the other's best Dice coefficient, and at least 0.3.
-
-    Of the most frequent `words` of the source, after the `skipped` commonest, which go with everything.
-    """
-    first = len(SPECIALS) + skipped
-    X, Y = (presence(side, len(v)) for side, v in ((pairs.source, source), (pairs.target, target)))
-    X, Y = X[:, first : first + words], Y[:, len(SPECIALS) : 20_000]
-    together = (X.T @ Y).tocsr()
-    size_x, size_y = (np.asarray(m.sum(0)).ravel() for m in (X, Y))
-    rows = np.repeat(np.arange(together.shape[0]), np.diff(together.indptr))
-    together.data = 2 * together.data / (size_x[rows] + size_y[together.indices])
-    best_y = np.asarray(together.argmax(1)).ravel()
-    best_x = np.asarray(together.argmax(0)).ravel()
-    dice = np.asarray(together.max(1).todense()).ravel()
-    kept = np.flatnonzero((best_x[best_y] == np.arange(len(best_y))) & (dice >= 0.3))
-    return [(int(i) + first, int(best_y[i]) + len(SPECIALS)) for i in kept]
-
-
-def presence(sentences: Ragged, V: int) -> sparse.csc_array:
-    """1 where a sentence (row) has the word (column)."""
-    shape = len(sentences), V
-    m = sparse.csr_array((np.ones(len(sentences.tokens), np.float32), sentences.tokens, sentences.offsets), shape=shape)
-    m.sum_duplicates()
-    m.data[:] = 1
-    return m.tocsc()
-
-
-def read_dictionary(path: str | Path, source: Vocabulary, target: Vocabulary) -> list[tuple[int, int]]:
-    """Lines `word<TAB>translation`; pairs with an unknown word are left out."""
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise AtdError(f"task.dictionary={path}: {error.strerror}; give a file of word<TAB>translation lines") from None
-    entries = [line.lower().split("\t")[:2] for line in lines if "\t" in line]
-    known = [(source.index[a], target.index[b]) for a, b in entries if a in source and b in target]
-    if not known:
-        raise AtdError(f"task.dictionary={path}: no pair of words that both vocabularies have")
-    return known
-
-
-def translation_precision(a_VK: Tensor, b_VK: Tensor, dictionary: list[tuple[int, int]]) -> tuple[float, float]:
-    """Per cent of words whose translation is the nearest, and among the five nearest, words of the other language.
-
-    A word may have several translations in the dictionary; any of them counts.
-    """
-    wanted: dict[int, set[int]] = {}
-    for word, translation in dictionary:
-        wanted.setdefault(word, set()).add(translation)
-    words = torch.tensor(list(wanted))
-    cosine = unit(a_VK[words]) @ unit(b_VK).T
-    cosine[:, : len(SPECIALS)] = -2
-    best = cosine.topk(5, 1).indices.tolist()
-    hits = [[w in wanted[word] for w in found] for word, found in zip(wanted, best, strict=True)]
-    return 100 * float(np.mean([h[0] for h in hits])), 100 * float(np.mean([any(h) for h in hits]))
 
 
 def neighbour_rows(

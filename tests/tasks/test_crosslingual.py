@@ -18,17 +18,17 @@ from atd.errors import AtdError
 from atd.ragged import Ragged
 from atd.vocabulary import Vocabulary
 from datamodules.pairs import Pairs
-from datamodules.sample import translations
 from tasks import crosslingual
 from tasks.crosslingual.rows import RankingRow, changed, rows_of
 from tasks.crosslingual.topics import interval
-from tasks.crosslingual.words import GROUPS, collocations, induced_dictionary, translation_precision, word_pairs
+from tasks.crosslingual.words import GROUPS, collocations, word_pairs
 from tasks.engine.check import check
 from tasks.learning.ranking import Ranking, load_ranking
 
 ROOT = Path(__file__).parent.parent.parent
 SMALL = ["task=crosslingual", "data=europarl_rcv_sample", "trainer.max_epochs=4"]
-SMALL += ["trainer.threads=1", "logger=none", "task.sizes=[50]", "model.F=32", "model.K=24"]
+SMALL += ["trainer.threads=1", "logger=none", "task.sizes=[50]", "model.F=32", "model.K=24", "task.seeds=1"]
+CONTROLS = ["lexicon", "lexicon-low", "lsi", "spelling", "ceiling", "majority"]
 
 
 def configuration(cache: Path, *overrides: str):
@@ -46,7 +46,7 @@ def done(tmp_path_factory):
 
 def test_a_run_has_the_rows_and_metrics_that_machines_compare(done):
     rows = done[2].rows
-    assert set(rows) == {"atd+", "separate", "majority"}
+    assert list(rows) == ["atd+", "separate", *CONTROLS]
     for name in ("sib200", "retrieval", "heldout", "retrieval_only_de", "rcv"):
         for metric in (f"{name}_en_de", f"{name}_de_en") if name != "retrieval_only_de" else (f"{name}_de_en",):
             assert 0 <= rows["atd+"][metric] <= 100, metric
@@ -63,13 +63,24 @@ def test_the_model_translates_and_carries_topics_over(done):
     assert atd["words_p1"] > 25 and atd["words_p5"] > atd["words_p1"]
 
 
+def test_claims_stand_beside_controls_and_first(done):
+    """Here a lexicon finds all that was planted, and the report says so."""
+    text, table = done[2].sections[:2]
+    assert text.title == "Claims beside their controls" and table.title == "Each row and its strongest control"
+    assert "In topics of SIB-200: atd+, separate below lexicon" in " ".join(text.paragraphs).replace("-low", "")
+    shown = done[2].score_table()
+    assert shown.header[1:4] == ["sib200", "rcv", "heldout"]
+    assert [row[0] for row in shown.rows] == ["atd+", "separate", *CONTROLS] and shown.rows[0][3].count("/") == 1
+
+
 def test_the_report_shows_what_the_paper_shows(done):
     titles = [getattr(s, "title", None) or s.name for s in done[2].sections]
     for wanted in ("Topics across languages", "Nearest words across languages", "Nearest collocations", "languages"):
         assert wanted in titles, titles
     table = next(s for s in done[2].sections if getattr(s, "title", "") == "Topics across languages")
-    kinds = {tuple(row[3:5]) for row in table.rows}
-    assert kinds == {(w, c) for w in ("sum", "idf") for c in ("perceptron", "logistic")}
+    for row, weightings in (("atd+", ("sum", "idf")), ("lexicon", ("tfidf",))):
+        kinds = {tuple(line[3:5]) for line in table.rows if line[0] == row}
+        assert kinds == {(w, c) for w in weightings for c in ("perceptron", "logistic")}
 
 
 def test_training_stops_and_resumes_to_the_same_weights(tmp_path):
@@ -135,28 +146,11 @@ def test_a_resumed_run_keeps_the_rows_that_are_finished(done, tmp_path):
 
         patch.setattr(RankingRow, "train", train)
         second = crosslingual.run(resumed, again)
-    assert trained == [("separate", 0)]
+    assert trained == [("separate", 0)]  # and controls are not counted again, for they are there
     assert second.rows == result.rows
     assert [tables.rows for tables in second.sections if hasattr(tables, "header")] == [
         tables.rows for tables in result.sections if hasattr(tables, "header")
     ]
-
-
-def test_the_planted_dictionary_is_induced(done):
-    data = RankingRow("atd", done[0], done[1]).data
-    found = induced_dictionary(data.training()[0], *data.vocabularies[:2])
-    planted = translations()["de"]
-    pairs = [(data.vocabularies[0].words[a], data.vocabularies[1].words[b]) for a, b in found]
-    known = [(a, b) for a, b in pairs if a in planted]
-    stems = [a for a, b in known if planted[a].lower()[:4] == b[:4]]
-    assert len(known) > 60 and len(stems) > 0.8 * len(known)
-
-
-def test_translation_precision_counts_any_right_answer():
-    a, b = torch.eye(8)[3:6], torch.eye(8)
-    words = torch.cat([torch.zeros(3, 8), a])  # words 3, 4, 5 lie where targets 3, 4, 5 are
-    assert translation_precision(words, b, [(3, 3), (4, 4), (5, 7)]) == pytest.approx((200 / 3, 200 / 3), abs=34)
-    assert translation_precision(words, b, [(3, 3), (4, 6), (4, 4)])[0] == 100
 
 
 def test_collocations_stay_within_sentences():
@@ -184,6 +178,12 @@ def test_wrong_settings_are_named(tmp_path):
     assert cfg.data.limit["en-de"] == 1000
     cfg.task.rows = ["best"]
     with pytest.raises(AtdError, match=r"task.rows=best: no such row; task.changes has atd, atd\+"):
+        rows_of(cfg, tmp_path)
+    cfg.task.rows = ["lexicon"]
+    with pytest.raises(AtdError, match=r"task.rows=lexicon: its method is lexicon; name it in task.controls"):
+        rows_of(cfg, tmp_path)
+    cfg.task.rows, cfg.task.controls = ["atd"], ["atd+"]
+    with pytest.raises(AtdError, match=r"task.controls=atd\+: its method is ranking; name it in task.rows"):
         rows_of(cfg, tmp_path)
 
 
