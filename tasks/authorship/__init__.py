@@ -22,7 +22,8 @@ from tasks.engine.result import Result
 from tasks.engine.rows import Store
 from tasks.engine.settings import typed
 from tasks.figures.charts import learning_curves
-from tasks.learning.comparison import compare_models, lbl_of
+from tasks.learning.comparison import compare_models
+from tasks.learning.controls import lbl_of
 from tasks.learning.corpora import open_corpus
 from tasks.learning.models import load_for
 
@@ -49,7 +50,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
         show_vectors(result, atd, data, cfg.seed)
         written = read_written(data)
         if classified:
-            posts = posts_of(written, atd, lbl, data.attributes)
+            posts = posts_of(written, atd, lbl, data.attributes, cfg.seed)
             parts = folds(posts.author, task.folds, cfg.seed)
             scores = cross_validate(posts, parts, task, cfg.seed, Store(out / "rows", bool(cfg.resume)))
             show_attribution(result, posts, scores)

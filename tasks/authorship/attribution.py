@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
 TFIDF = "tfidf"
+METADATA = "metadata"  # the tuple as a feature
 INFERRED = "+inferred"
 
 Fold = tuple[np.ndarray, np.ndarray]  # the places of training and of test posts
@@ -60,25 +61,24 @@ def score_fold(posts: Posts, train: np.ndarray, test: np.ndarray, task: Settings
         """Of a classifier that is gone before the next comes: on the full corpus one has 4 GB of weights."""
         return 100 * SoftmaxClassifier(**asdict(task.classifier), seed=seed).fit(X, y).score(X_test, y_test)
 
-    own = np.eye(len(posts.x_AD), dtype=np.float32)
-    known = (sparse.hstack([s, own[posts.attribute[p]]]) for s, p in ((S, train), (S_test, test)))
-    scores[f"{TFIDF}+metadata"] = accuracy(*known)
+    own = sparse.identity(len(posts.x_AD), np.float32, "csr")
+    M, M_test = (sparse.hstack([s, own[posts.attribute[p]]], "csr") for s, p in ((S, train), (S_test, test)))
     for row in rows_of(posts.vectors):
         name = row.removesuffix(INFERRED).partition("+")[2]
-        blocks = [(posts.vectors[name][train], posts.vectors[name][test])] if name else []
+        blocks = [(posts.vectors[name][train], posts.vectors[name][test])] if name in posts.vectors else []
         blocks += [(z, z_test)] if row.endswith(INFERRED) else []
         H, H_test = side_by_side(blocks, task.dense, len(train), len(test))
-        scores[row] = accuracy((S, H), (S_test, H_test))
+        scores[row] = accuracy((M, H), (M_test, H_test)) if name == METADATA else accuracy((S, H), (S_test, H_test))
     return scores
 
 
 def rows_of(vectors: Mapping[str, np.ndarray]) -> list[str]:
-    """tfidf, tfidf+<vectors>, and each with the inferred attribute vector."""
+    """tfidf, tfidf+<vectors>, tfidf+metadata, and each with the inferred attribute vector."""
     return [row + extra for row in plain_rows(vectors) for extra in ("", INFERRED)]
 
 
 def plain_rows(vectors: Mapping[str, np.ndarray]) -> list[str]:
-    return [TFIDF, *(f"{TFIDF}+{name}" for name in vectors)]
+    return [TFIDF, *(f"{TFIDF}+{name}" for name in (*vectors, METADATA))]
 
 
 def inferred_vectors(

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import torch
 
 from tasks.engine.result import Result
-from tasks.learning.comparison import compare_models, lbl_of
+from tasks.learning.comparison import compare_models
+from tasks.learning.controls import lbl_of
 from tasks.learning.corpora import open_corpus
 from tasks.learning.language_model import Perplexity
 

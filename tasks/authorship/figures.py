@@ -31,7 +31,9 @@ QUERIES = (
 SHOWN = 3
 
 
-def grouped_bars(groups: Mapping[str, Sequence[np.ndarray]], labels: Sequence[str], ylabel: str) -> Figure:
+def grouped_bars(
+    groups: Mapping[str, Sequence[np.ndarray]], labels: Sequence[str], ylabel: str, hatched: Sequence[str] = ()
+) -> Figure:
     """One group of bars per name, one bar per label: the mean over folds, with the standard deviation."""
     figure, ax = axes(max(5.0, 1.5 * len(groups) + 1), 4.2)
     width = 0.8 / len(labels)
@@ -44,8 +46,10 @@ def grouped_bars(groups: Mapping[str, Sequence[np.ndarray]], labels: Sequence[st
         drawn = ax.bar(
             at, mean, 0.92 * width, yerr=spread, capsize=3, color=colours, alpha=1 - 0.45 * (j == 0 < len(labels) - 1)
         )
+        for name, bar in zip(groups, drawn, strict=True):
+            bar.set_hatch("//" if name in hatched else "")
         ax.bar_label(drawn, labels=[f"{m:.1f}" for m in mean], padding=2, fontsize=8)
-    ax.set_xticks(range(len(groups)), list(groups))
+    ax.set_xticks(range(len(groups)), [name.replace("+", "\n+", 1) for name in groups])
     ax.set_ylim(bottom=max(0.0, 5 * np.floor((lowest - 5) / 5)))  # differences are small beside the whole
     ax.set_ylabel(ylabel)
     ax.spines[["top", "right"]].set_visible(False)

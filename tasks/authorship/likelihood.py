@@ -70,14 +70,13 @@ def log_likelihoods(
     target = torch.from_numpy(texts.tokens[known].astype(np.int64))
     document = torch.from_numpy(texts.owner[known])
     normaliser, (W, b) = Normaliser(model, head, samples, seed), model.output()
-    gate_AF = model.gate(x_AD)
     out = torch.zeros(len(texts), len(x_AD), dtype=torch.float64)
     rows = max(1, LOGITS // len(normaliser.b))
     for part in track(torch.arange(len(target)).split(rows), "likelihood under every attribute"):
         r_BF = model.context(context[part])
         own_W, own_b = W[target[part]], b[target[part]]
-        for a, gate in enumerate(gate_AF):
-            f_BF = r_BF * gate
+        for a, x_D in enumerate(x_AD):
+            f_BF = model.condition(r_BF, x_D)
             log_p = (f_BF * own_W).sum(1) + own_b - normaliser.log_sum(f_BF)
             out[:, a].index_add_(0, document[part], log_p.double())
     return out.numpy()

@@ -6,7 +6,7 @@ The paper proposes it and does not try it. T words, J components.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -21,6 +21,15 @@ if TYPE_CHECKING:
     from atd.windows import WindowLoader
     from tasks.authorship.settings import Settings
 
+# A mixture is built on the paper's model: its options, unless model=paper has others.
+PAPER = {"activation": "relu", "gate_bias": 0.0, "dropout": 0.0, "additive": False, "sparse": False}
+
+
+def sizes(cfg: DictConfig) -> dict[str, Any]:
+    """What a mixture takes over from conf/model."""
+    taken = ("K", "F", "D", "context", "vectors", *(PAPER if cfg.model.name == "paper" else ()))
+    return {"name": "mixture", **{key: cfg.model[key] for key in taken}}
+
 
 def mixtures(result: Result, cfg: DictConfig, task: Settings, out: Path) -> None:
     """Held-out perplexity with 1 … J vectors per attribute, of words and of whole posts.
@@ -31,7 +40,7 @@ def mixtures(result: Result, cfg: DictConfig, task: Settings, out: Path) -> None
     data = open_corpus(cfg, posts=task.variant_posts, max_size=task.mixture_words)
     exact = OmegaConf.merge(cfg, {"optim": {"samples": 0}})
     assert isinstance(exact, DictConfig)
-    configs = {f"mixture_{j}": {**cfg.model, "name": "mixture", "components": j} for j in task.components}
+    configs = {f"mixture_{j}": {**PAPER, **sizes(cfg), "components": j} for j in task.components}
     models = compare_models(exact, data, out, configs)
     rows = []
     for components in task.components:

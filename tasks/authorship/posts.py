@@ -1,4 +1,4 @@
-"""The posts to attribute, and the vectors that word vectors make of them.
+"""The posts to attribute, and the vectors that word vectors make of them; and controls, which know the tuple alone.
 
 n posts, K word dim, F factors, D attribute dim, A attributes, V vocabulary, H columns of a table of word vectors.
 """
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     from atd.lm import LogBilinearLM, MultiplicativeLM
     from datamodules.blogs import Blogs
+
+RANDOM_GATE, RANDOM_VECTOR = "random-gate", "random-vector"
 
 
 @dataclass
@@ -55,12 +57,12 @@ def read_written(data: Blogs) -> Written:
     return Written(table["text"], words, table["author"].to_numpy(), table["attribute"].to_pylist())
 
 
-def posts_of(written: Written, atd: MultiplicativeLM, lbl: LogBilinearLM, names: Sequence[str]) -> Posts:
+def posts_of(written: Written, atd: MultiplicativeLM, lbl: LogBilinearLM, names: Sequence[str], seed: int) -> Posts:
     """The posts with their document vectors; `names` are those of the model's attributes."""
     known, x_AD = with_unseen(names, written.tuples, atd.vectors().detach())
     index = {name: i for i, name in enumerate(known)}
     attribute = np.array([index[name] for name in written.tuples])
-    vectors = document_vectors(atd, lbl, written.words, x_AD[torch.from_numpy(attribute)])
+    vectors = document_vectors(atd, lbl, written.words, x_AD, attribute, seed)
     return Posts(counts(written.text), written.author, attribute, x_AD.numpy(), vectors)
 
 
@@ -75,15 +77,32 @@ def with_unseen(names: Sequence[str], tuples: Sequence[str], x_AD: Tensor) -> tu
 
 
 @torch.inference_mode()
-def document_vectors(atd: MultiplicativeLM, lbl: LogBilinearLM, texts: Ragged, x_nD: Tensor) -> dict[str, np.ndarray]:
-    """Sums of word vectors to unit norm: of R, of W_fvᵀ W_fk, and of W_fvᵀ diag(W_fd x) W_fk with each post's own x."""
+def document_vectors(
+    atd: MultiplicativeLM, lbl: LogBilinearLM, texts: Ragged, x_AD: Tensor, attribute: np.ndarray, seed: int
+) -> dict[str, np.ndarray]:
+    """Sums of word vectors to unit norm: of R, of W_fvᵀ W_fk, and of W_fvᵀ diag(W_fd x) W_fk with each post's own x.
+
+    Beside them two controls that know the tuple of a post and nothing of what the model has learned of tuples: the
+    same sums with `random_gates`, and a random vector for each tuple.
+    """
+    random = torch.Generator().manual_seed(seed)
+    own = torch.from_numpy(attribute)
     factors_nF = bags(atd.W_fv, texts)
+    gate_AF = atd.gate(x_AD)
     sums = {
         "lbl": bags(lbl.R, texts),
         "unconditioned": factors_nF @ atd.W_fk,
-        "conditioned": (factors_nF * atd.gate(x_nD)) @ atd.W_fk,
+        "conditioned": (factors_nF * gate_AF[own]) @ atd.W_fk,
+        RANDOM_GATE: (factors_nF * random_gates(gate_AF, random)[own]) @ atd.W_fk,
+        RANDOM_VECTOR: torch.randn(len(x_AD), atd.W_fk.shape[1], generator=random)[own],
     }
     return {name: functional.normalize(v, dim=1).numpy() for name, v in sums.items()}
+
+
+def random_gates(gate_AF: Tensor, random: torch.Generator) -> Tensor:
+    """The gates of each factor dealt anew to the attributes: the same numbers, and no meaning."""
+    deal_AF = torch.rand(gate_AF.shape, generator=random).argsort(0)
+    return gate_AF.gather(0, deal_AF)
 
 
 @torch.inference_mode()

@@ -8,7 +8,7 @@ from typing import Annotated
 from atd.settings import Rule, listed, number, one_of, optional, some_of, whole
 from tasks.engine.check import LANGUAGE_MODELS, Fits
 
-FITS = Fits(data=("Blogs",), models=("atd",), optims=LANGUAGE_MODELS)
+FITS = Fits(data=("Blogs",), models=("atd", "paper"), optims=LANGUAGE_MODELS)
 PARTS = ("experiments", "likelihood", "composition", "mixture")
 COUNTS = Rule(lambda v: listed(whole(1)).fits(v) and len(v) > 0, "a list of whole numbers, each 1 or more")
 

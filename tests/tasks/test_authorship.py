@@ -24,7 +24,8 @@ from atd.settings import read
 from tasks.authorship import attribution, run
 from tasks.authorship.attribution import cross_validate, difference, majority, rows_of, score_fold, side_by_side
 from tasks.authorship.figures import same_age
-from tasks.authorship.posts import Posts, document_vectors, with_unseen
+from tasks.authorship.posts import Posts, document_vectors, random_gates, with_unseen
+from tasks.authorship.report import CONDITIONED, CONTROLS, UNCONDITIONED, verdict
 from tasks.authorship.settings import Settings
 from tasks.engine.rows import Outcome, Row, Store, run_rows
 
@@ -51,14 +52,39 @@ def models() -> tuple[MultiplicativeLM, LogBilinearLM]:
 def test_documents_are_unit_sums_of_the_three_kinds_of_word_vectors():
     atd, lbl = models()
     texts = Ragged(np.array([3, 4, 0, 4, 7, 8]), np.array([0, 4, 6]))
-    x = atd.vectors().detach()[[2, 0]]
-    made = document_vectors(atd, lbl, texts, x)
-    assert list(made) == ["lbl", "unconditioned", "conditioned"]
+    x_AD, own = atd.vectors().detach(), np.array([2, 0])
+    made = document_vectors(atd, lbl, texts, x_AD, own, seed=0)
+    assert list(made) == ["lbl", "unconditioned", "conditioned", "random-gate", "random-vector"]
+    x = x_AD[own]
     tables = {"lbl": [lbl.R] * 2, "unconditioned": [atd.unconditional()] * 2}
     tables["conditioned"] = [atd.conditional(x[0]), atd.conditional(x[1])]
     for name, (first, second) in tables.items():
         sums = torch.stack([first[[3, 4, 4]].sum(0), second[[7, 8]].sum(0)])  # the unknown word 0 is left out
         np.testing.assert_allclose(made[name], torch.nn.functional.normalize(sums).detach(), atol=1e-6)
+
+
+def test_controls_know_the_tuple_and_nothing_of_what_it_means():
+    """Posts of one tuple share random gate and vector; the gates are the model's own numbers, factor by factor."""
+    gate_AF = torch.arange(50.0).view(10, 5)
+    dealt = random_gates(gate_AF, torch.Generator().manual_seed(0))
+    assert torch.equal(dealt.sort(0).values, gate_AF) and (dealt != gate_AF).float().mean() > 0.7
+    assert (dealt.argsort(0)[:, :1] != dealt.argsort(0)).any()  # no tuple takes the whole gate of another
+    atd, lbl = models()
+    texts = Ragged(np.array([3, 4, 3, 4, 3, 4]), np.array([0, 2, 4, 6]))
+    made = document_vectors(atd, lbl, texts, atd.vectors().detach(), np.array([1, 1, 2]), seed=0)
+    for name in ("random-gate", "random-vector"):
+        np.testing.assert_array_equal(made[name][0], made[name][1])
+        assert not np.allclose(made[name][1], made[name][2])
+
+
+@pytest.mark.parametrize(("control", "words"), [(69.0, "tfidf+random-gate. So the gain is the tuple's identity"),
+                                                (55.0, "their gain is more than the tuple's identity")])  # fmt: skip
+def test_the_report_says_whose_gain_it_is(control, words):
+    noise = np.array([-0.3, 0.1, 0.2])
+    scores = {CONDITIONED: 57 + noise, UNCONDITIONED: 52 - noise, **{row: 54 + noise for row in CONTROLS}}
+    scores["tfidf+random-gate"] = control + noise
+    said = " ".join(verdict(scores))
+    assert words in said and "57.0 %, unconditioned ones 52.0 (+5.0 points" in said and f"at random: {control}" in said
 
 
 def toy_posts(n: int = 120, authors: int = 6) -> Posts:
@@ -81,7 +107,9 @@ def test_a_fold_scores_every_row():
         "tfidf+inferred",
         "tfidf+lbl+inferred",
         "tfidf+conditioned+inferred",
+        "tfidf+metadata+inferred",
     }
+    assert scores["tfidf+metadata"] > scores["tfidf"]
     assert scores["metadata"] == pytest.approx(50)
     assert scores["tfidf+conditioned"] > scores["tfidf"] > 100 / 6
     assert score_fold(posts, train, test, SETTINGS, seed=0) == scores
@@ -101,7 +129,7 @@ def test_a_fold_holds_one_classifier_at_a_time(monkeypatch):
     posts = toy_posts()
     monkeypatch.setattr(attribution, "SoftmaxClassifier", Watched)
     score_fold(posts, np.arange(90), np.arange(90, 120), SETTINGS, seed=0)
-    assert len(fitted) == 7
+    assert len(fitted) == 8
 
 
 FOLDS = [(np.arange(30, 120), np.arange(30)), (np.arange(90), np.arange(90, 120))]
@@ -170,7 +198,7 @@ def test_nothing_of_the_test_posts_reaches_what_is_fitted(monkeypatch):
             for vectors in posts.vectors.values():
                 vectors[test] *= -7
         score_fold(posts, train, test, SETTINGS, seed=0)
-    assert len(fitted[0]) == 3 * (4 + 1 + 6)  # predictors (3 parts and all), tfidf+metadata, 6 rows
+    assert len(fitted[0]) == 3 * (4 + 8)  # predictors (3 parts and all), 8 rows
     for before, after in zip(*fitted, strict=True):
         np.testing.assert_array_equal(before, after)
 
@@ -256,7 +284,15 @@ def test_nearest_age():
 @pytest.fixture(scope="module")
 def finished(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("authorship") / "run"
-    small = ["data=blogs_sample", "model.vectors=null", "model.K=16", "model.F=16", "model.D=8", "optim.lr=0.01"]
+    small = [
+        "data=blogs_sample",
+        "model=paper",
+        "model.vectors=null",
+        "model.K=16",
+        "model.F=16",
+        "model.D=8",
+        "optim.lr=0.01",
+    ]
     small += ["optim.samples=200", "trainer.threads=1", "logger=none", "trainer.max_epochs=2", "task.folds=3"]
     small += ["task.workers=1", "task.texts=20", "task.text_words=30", "task.leave_out=3", "task.components=[1,2]"]
     small += ["task.parts=[experiments,likelihood,composition,mixture]", "task.variant_posts=null"]
@@ -270,6 +306,7 @@ def test_the_sample_blogs_end_to_end(finished):
     metrics = json.loads((finished / "metrics.json").read_text())
     rows = metrics["rows"]
     plain = ["tfidf", "tfidf+lbl", "tfidf+unconditioned", "tfidf+conditioned"]
+    plain += ["tfidf+random-gate", "tfidf+random-vector", "tfidf+metadata"]
     for row in [*plain, *(f"{r}+inferred" for r in plain)]:
         assert 0 <= rows[row]["accuracy"] <= 100 and rows[row]["accuracy_sd"] >= 0
     assert metrics["primary_metric"] == "tfidf+conditioned/accuracy"
@@ -286,5 +323,11 @@ def test_the_report_holds_the_papers_figures(finished):
     figures = {path.stem for path in (finished / "figures").iterdir()}
     assert {"effect_of_conditional_embeddings", "effect_of_inferred_vectors", "attribute_map"} <= figures
     report = (finished / "report.html").read_text()
-    for title in ("Differences over folds", "Who would have written this?", "Tuples left out", "Several vectors per"):
+    for title in (
+        "Is it the tuple, or what was learned of it?",
+        "Differences over folds",
+        "Who would have written this?",
+        "Tuples left out",
+        "Several vectors per",
+    ):
         assert title in report

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 
 from atd.lm import MultiplicativeLM
+from atd.open_lm import OpenLM
 from atd.ragged import Ragged
 from tasks.authorship.likelihood import accuracies, likeliest, log_likelihoods, marginal
 
 
-def test_likelihoods_are_the_models_own():
+@pytest.mark.parametrize("kind", [MultiplicativeLM, OpenLM])
+def test_likelihoods_are_the_models_own(kind):
     torch.manual_seed(0)
-    atd = MultiplicativeLM(V=12, K=5, D=4, F=6, N=2, A=3)
-    torch.nn.init.normal_(atd.C, std=0.5)
+    atd = kind(V=12, K=5, D=4, F=6, N=2, A=3)
+    for weight in (atd.C, atd.L, *([atd.W_fa] if atd.W_fa is not None else [])):
+        torch.nn.init.normal_(weight, std=0.5)
     texts = Ragged(np.array([3, 4, 5, 0, 7, 8]), np.array([0, 4, 6]))
     x = atd.vectors().detach()
     exact = log_likelihoods(atd, texts, x, head=12)
