@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -25,7 +25,7 @@ from datamodules.download import fetch
 from datamodules.encode import count_vocabulary, ids
 from datamodules.readers.books import find_books, read_books
 from datamodules.sentences import split_all
-from datamodules.tagger import Recipe, Tagger, load_tagger, tagger_key
+from datamodules.tagger import Recipe, Tagger, load_tagger, tagger_key, trained_tagger
 
 ATTRIBUTES = ("book", "pos")
 FEW = 10  # a book of fewer chapters is cut into blocks, so that a tenth of it can be held out
@@ -111,6 +111,13 @@ class Gutenberg(Corpus):
     def tagger(self) -> Tagger:
         """The tagger that the parts of speech come from."""
         return load_tagger(self.path, self.cache, self.recipe, self.tokeniser.language)
+
+    def judge(self) -> Tagger:
+        """A tagger of the same recipe that learned from the other half of the sentences."""
+        if self.recipe.half is None:
+            raise AtdError("data.tagger.half=null: leaves no sentences for another tagger; use 0 or 1")
+        recipe = replace(self.recipe, half=1 - self.recipe.half)
+        return trained_tagger(self.path, self.cache, recipe, self.tokeniser.language)
 
     def _tags(self, table: pa.Table) -> EncodedCorpus:
         """The tag of every token in reading order, in place of its id. It takes minutes, so it is kept apart from the

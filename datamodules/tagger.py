@@ -26,7 +26,7 @@ import pyarrow as pa
 from rich.console import Console
 from rich.progress import track
 
-from atd.settings import number, optional, whole
+from atd.settings import number, one_of, optional, whole
 from atd.tokeniser import Tokens
 from datamodules.cache import explained, fingerprint
 from datamodules.readers.tagged import find_tagged, read_tagged
@@ -51,6 +51,7 @@ class Recipe:
     dropout: Annotated[float, number(0, 0.99)] = 0.2
     learn_rate: Annotated[float, number(0, open_low=True)] = 0.002
     sentences: Annotated[int | None, optional(whole(1))] = None  # train on the first so many only
+    half: Annotated[int | None, optional(one_of(0, 1))] = None  # train on every other sentence, from this one on
     seed: Annotated[int, whole(0)] = 0
 
 
@@ -86,10 +87,16 @@ def load_tagger(data_dir: str | Path, cache: str | Path, recipe: Recipe | None =
     """An installed spaCy pipeline of the language, else the tagger trained on the tagged text under `data_dir`."""
     import spacy
 
-    recipe = recipe or Recipe()
     if installed := _installed(language):
         return Tagger(spacy.load(installed, exclude=["ner", "parser", "lemmatizer"]), installed)
-    key = json.dumps(tagger_key(data_dir, recipe, language), sort_keys=True)
+    return trained_tagger(data_dir, cache, recipe or Recipe(), language)
+
+
+def trained_tagger(data_dir: str | Path, cache: str | Path, recipe: Recipe, language: str = "en") -> Tagger:
+    """The tagger trained on the tagged text under `data_dir`, now or before."""
+    import spacy
+
+    key = json.dumps(recipe_key(data_dir, recipe, language), sort_keys=True)
     folder = Path(cache) / f"tagger-{hashlib.sha256(key.encode()).hexdigest()[:16]}"
     with explained(folder):
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -108,8 +115,15 @@ def tagger_key(data_dir: str | Path, recipe: Recipe | None = None, language: str
 
     if installed := _installed(language):
         return {"pipeline": installed, "version": spacy.util.get_package_version(installed)}
+    return recipe_key(data_dir, recipe or Recipe(), language)
+
+
+def recipe_key(data_dir: str | Path, recipe: Recipe, language: str) -> dict[str, Any]:
+    """What a trained tagger depends on."""
+    import spacy
+
     files = fingerprint(place.path for split in ("train", "dev") for place in find_tagged(data_dir, split))
-    return {"spacy": spacy.__version__, "recipe": asdict(recipe or Recipe()), "language": language, "files": files}
+    return {"spacy": spacy.__version__, "recipe": asdict(recipe), "language": language, "files": files}
 
 
 def train_tagger(train: pa.Table, dev: pa.Table, recipe: Recipe, language: str = "en") -> Language:
@@ -131,7 +145,8 @@ def train_tagger(train: pa.Table, dev: pa.Table, recipe: Recipe, language: str =
     }
     nlp.add_pipe("tagger", config={"model": {"@architectures": "spacy.Tagger.v2", "tok2vec": embedding}})
     with _seeded(recipe.seed):
-        examples = _examples(nlp, train.slice(0, recipe.sentences))
+        chosen = np.arange(len(train)) if recipe.half is None else np.arange(recipe.half, len(train), 2)
+        examples = _examples(nlp, train.take(pa.array(chosen[: recipe.sentences])))
         nlp.initialize(lambda: examples)
         steps = -(-sum(len(e.reference) for e in examples) // recipe.batch_words) * recipe.epochs
         step_sizes: Any = warmup_linear(recipe.learn_rate, steps // 10, steps)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from atd.settings import number, optional, whole
+from atd.settings import listed, number, optional, whole
 from tasks.engine.check import LANGUAGE_MODELS, Fits
 
-FITS = Fits(data=("Gutenberg", "TableCorpus"), models=("atd",), optims=LANGUAGE_MODELS)
+FITS = Fits(data=("Gutenberg", "TableCorpus"), models=("atd", "paper"), optims=LANGUAGE_MODELS)
 
 
 @dataclass(frozen=True)
@@ -16,10 +16,12 @@ class Settings:
     name: str
     measure: bool  # False: only write the samples asked for, with the model of a checkpoint
     words: Annotated[int, whole(1)]  # length of samples
-    samples: Annotated[int, whole(1)]  # per book, for the classifier
+    samples: Annotated[int, whole(1)]  # per book, for the judge
+    books: Annotated[int, whole(2)]  # most that are measured: those with most text
     temperature: Annotated[float, number(0)]
+    temperatures: Annotated[list[float], listed(number(0))]  # of the curves of style against fluency
     top_k: Annotated[int | None, optional(whole(1))]
-    top_p: Annotated[float | None, optional(number(0, 1, open_low=True))]
+    top_p: Annotated[float | None, optional(number(0, 1, open_low=True))]  # both for the samples shown
     start: str  # text the shown samples begin with
     mix: list[str]  # what to show samples of; empty = every book and the paper's mix
     like: str | None  # a text file: its vector is inferred, and a sample shown

@@ -15,20 +15,17 @@ from rich.progress import track
 from torch import Tensor
 
 from atd.encoded import EncodedCorpus
-from atd.errors import AtdError
 from atd.inference import infer
 from tasks.engine.canvas import axes
 from tasks.engine.result import Result
 from tasks.figures.charts import heatmap
-from tasks.generation.reader import Reader, confusion, evenly, pieces
+from tasks.generation.judge import Judge, confusion, evenly
 from tasks.generation.writer import Writer, shown_pair
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from atd.lm import NextWordModel
-    from datamodules.corpus import Corpus
-
 MIX_SAMPLES = 20  # per pair of books
 PASSAGE = 400  # words of an unseen passage whose vector is inferred
 
@@ -71,60 +68,43 @@ def perplexity_matrix(
     return np.exp(nll / np.maximum(words, 1)[:, None])
 
 
-def measure_samples(result: Result, writer: Writer, data: Corpus) -> Reader:
-    """Who a classifier trained on the real books takes samples for."""
-    names, words = writer.names, writer.task.words
-    part = {split: pieces(texts, texts.attributes, words) for split, texts in data.encoded.items()}
-    if missing := sorted(set(range(len(names))) - set(part["train"][1].tolist())):
-        few = f"{names[missing[0]]} has no {words} words of training text in one piece"
-        raise AtdError(f"task.words={words}: {few}; use fewer, or a corpus with more text for each attribute")
-    reader = Reader(len(data.vocabulary), writer.seed).fit(*part["train"])
-    real, label = part["test"]
+def measure_samples(result: Result, writer: Writer, judge: Judge) -> None:
+    """Whom samples are taken for: their book, another of its author, which others."""
+    names = writer.names
     book = np.repeat(np.arange(len(names)), writer.task.samples)
-    drawn = reader.predict(writer.sample(writer.x_AD[book], writer.seed))
-    true = confusion(label, reader.predict(real), len(names))
+    taken = judge.read(writer.sample_books(book, writer.task.temperature)).taken_for
     author = np.array([name.split("-")[0] for name in names])
-    present = np.bincount(label, minlength=len(names)) > 0
-    accuracy = float(100 * (drawn == book).mean())
-    on_real = float(true.diagonal()[present].mean())
-    result.rows["atd"]["style_accuracy"] = accuracy
-    result.rows["atd"]["author_accuracy"] = float(100 * (author[drawn] == author[book]).mean())
-    result.rows["real text"] = {"style_accuracy": on_real}
-    result.rows["chance"] = {"style_accuracy": 100 / len(names)}
+    result.rows["atd"]["author_accuracy"] = float(100 * (author[taken] == author[book]).mean())
     result.figure(
         "who_samples_are_taken_for",
-        heatmap(np.round(confusion(book, drawn, len(names))), names, "% of samples"),
-        f"Samples of {words} words drawn under each book's vector (row) and the book a classifier trained on real "
-        f"text takes them for (column). Right: {accuracy:.0f} %; on real held-out text of that length: "
-        f"{on_real:.0f} %; chance {100 / len(names):.1f} %.",
+        heatmap(np.round(confusion(book, taken, len(names))), names, "% of samples"),
+        f"Samples of {writer.task.words} words drawn under each book's vector (row) and the book that the judge takes "
+        "them for (column).",
     )
-    return reader
 
 
-def measure_mixes(result: Result, writer: Writer, reader: Reader) -> None:
-    """Do samples under the average of two books lie between samples of the two, in the classifier's odds?"""
-    if len(writer.names) < 2:
-        return
-    between = lie_between(writer, reader)
+def measure_mixes(result: Result, writer: Writer, judge: Judge) -> None:
+    """Do samples under the average of two books lie between samples of the two, in the judge's odds?"""
+    between = lie_between(writer, judge)
     share = float(100 * between.mean())
     result.rows["atd"]["mixes_between"] = share
     result.figure(
         "a_mix_between_two_books",
-        mix_figure(writer, reader),
+        mix_figure(writer, judge),
         f"From one book to the other by a weighted mix of their vectors: what samples are taken for. Over all "
         f"{len(between)} pairs, the samples of the even mix lie between the two books' own (mean log-odds) in "
         f"{share:.0f} %.",
     )
 
 
-def lie_between(writer: Writer, reader: Reader) -> np.ndarray:
+def lie_between(writer: Writer, judge: Judge) -> np.ndarray:
     """For every pair of books: are the mean odds a : b of samples of the even mix between those of a and of b?"""
     A = len(writer.names)
     own = np.repeat(np.arange(A), 3 * MIX_SAMPLES)
-    own_AA = part_means(reader.log_prob(writer.sample_many(writer.x_AD[own])), A)
+    own_AA = part_means(judge.read(writer.sample(writer.x_AD[own])).log_share, A)
     pairs = np.array(list(combinations(range(A), 2)))
     both = torch.from_numpy(pairs.repeat(MIX_SAMPLES, axis=0))
-    mixed = part_means(reader.log_prob(writer.sample_many(writer.x_AD[both].mean(1), series=1)), len(pairs))
+    mixed = part_means(judge.read(writer.sample(writer.x_AD[both].mean(1), series=1)).log_share, len(pairs))
     a, b = pairs.T
     pair = np.arange(len(pairs))
     odds = mixed[pair, a] - mixed[pair, b]
@@ -133,14 +113,14 @@ def lie_between(writer: Writer, reader: Reader) -> np.ndarray:
     return (odds < high) & (odds > low)
 
 
-def mix_figure(writer: Writer, reader: Reader) -> Figure:
+def mix_figure(writer: Writer, judge: Judge) -> Figure:
     """What samples are taken for on the way from one book to another."""
     names, x_AD = writer.names, writer.x_AD
     first, second = shown_pair(names)
     shares = np.linspace(0, 1, 9)
     x = torch.stack([float(w) * x_AD[second] + (1 - float(w)) * x_AD[first] for w in shares])
-    drawn = reader.log_prob(writer.sample_many(x.repeat_interleave(100, 0), series=2))
-    taken = part_means(np.exp(drawn), len(shares))
+    drawn = judge.read(writer.sample(x.repeat_interleave(100, 0), series=2))
+    taken = part_means(np.exp(drawn.log_share), len(shares))
     figure, ax = axes()
     ax.plot(shares, 100 * taken[:, first], marker="o", color="#0072b2", label=names[first])
     ax.plot(shares, 100 * taken[:, second], marker="s", color="#d55e00", label=names[second])
@@ -157,7 +137,7 @@ def part_means(rows: np.ndarray, parts: int) -> np.ndarray:
 
 
 def measure_inferred(
-    result: Result, writer: Writer, reader: Reader, test: EncodedCorpus, inference: Mapping[str, Any]
+    result: Result, writer: Writer, judge: Judge, test: EncodedCorpus, inference: Mapping[str, Any]
 ) -> None:
     """ "Write like this passage": infer the vector of an unseen passage of each book and sample under it."""
     names = writer.names
@@ -166,7 +146,7 @@ def measure_inferred(
     cosine = torch.nn.functional.normalize(x, dim=1) @ torch.nn.functional.normalize(writer.x_AD, dim=1).T
     nearest = cosine.argmax(1).numpy()
     each = np.repeat(np.arange(len(books)), writer.task.samples)
-    drawn = reader.predict(writer.sample_many(x[each], series=3))
+    drawn = judge.read(writer.sample(x[each], series=3)).taken_for
     right = drawn == books[each]
     result.rows["inferred"] = {
         "style_accuracy": float(100 * right.mean()),

@@ -1,6 +1,6 @@
 """The writer: a trained model that writes under the vector of a book, of a mix of books, of any text.
 
-B samples, A books, D attribute dim, T words of a sample.
+B samples, A books, D attribute dim, S = CONTEXT + words of a measured sample.
 """
 
 from __future__ import annotations
@@ -19,48 +19,45 @@ from atd.generate import generate
 from atd.inference import infer
 from atd.vocabulary import BOS_ID, UNK_ID
 from tasks.engine.result import Result
+from tasks.generation.judge import CONTEXT
 
 if TYPE_CHECKING:
     from atd.lm import MultiplicativeLM
     from datamodules.corpus import Corpus
     from tasks.generation.settings import Settings
 
-BURN_IN = 10  # words drawn and dropped before a measured sample, so that it does not begin like a first page
+BURN_IN = 10  # words drawn before a measured sample, so that it does not begin like a first page
 BATCH = 512  # samples drawn at once, to bound memory
+FORBID = (UNK_ID, BOS_ID)
 
 
 class Writer:
-    """`x_AD` are the vectors of the books, `names` the names of these; words are drawn as the task's settings say."""
+    """`x_AD` are the vectors of some books, `names` the names of these."""
 
-    def __init__(self, model: MultiplicativeLM, names: Sequence[str], task: Settings, seed: int):
+    def __init__(self, model: MultiplicativeLM, x_AD: Tensor, names: Sequence[str], task: Settings, seed: int):
         self.model = model
+        self.x_AD = x_AD
         self.names = names
-        self.x_AD = model.vectors().detach()
         self.task = task
         self.seed = seed
 
-    def write(self, x_BD: Tensor, start: Sequence[int], words: int, seed: int) -> Tensor:
-        """So many words after the start, under each vector: ids B×T."""
-        return generate(
-            self.model,
-            x_BD,
-            start,
-            words,
-            generator=torch.Generator().manual_seed(seed),
-            temperature=self.task.temperature,
-            top_k=self.task.top_k,
-            top_p=self.task.top_p,
-            forbid=(UNK_ID, BOS_ID),
-        )
+    def sample(self, x_BD: Tensor, temperature: float | None = None, series: int = 0) -> np.ndarray:
+        """Samples to measure, drawn from nothing but the vector and judged by temperature alone: ids B×S.
 
-    def sample(self, x_BD: Tensor, seed: int) -> np.ndarray:
-        """Samples to measure: ids B×T, from nothing but the vector."""
-        return self.write(x_BD, [BOS_ID], BURN_IN + self.task.words, seed)[:, BURN_IN:].numpy()
+        CONTEXT words stand before those to judge. Every series has random numbers of its own.
+        """
+        temperature = self.task.temperature if temperature is None else temperature
+        parts = []
+        for i, x in enumerate(x_BD.split(BATCH)):
+            generator = torch.Generator().manual_seed(self.seed + 1000 * series + i)
+            words = BURN_IN + self.task.words
+            text = generate(self.model, x, [BOS_ID], words, generator=generator, temperature=temperature, forbid=FORBID)
+            parts.append(text[:, BURN_IN - CONTEXT :].numpy())
+        return np.concatenate(parts)
 
-    def sample_many(self, x_BD: Tensor, series: int = 0) -> np.ndarray:
-        """`sample` in batches; every series has random numbers of its own."""
-        seed = self.seed + 1000 * series
-        return np.concatenate([self.sample(x, seed + i) for i, x in enumerate(x_BD.split(BATCH))])
+    def sample_books(self, book_B: np.ndarray, temperature: float) -> np.ndarray:
+        """Samples of books."""
+        return self.sample(self.x_AD[torch.from_numpy(book_B)], temperature)
 
 
 def shown_pair(names: Sequence[str]) -> tuple[int, int]:
@@ -75,11 +72,22 @@ def show_samples(result: Result, writer: Writer, data: Corpus, inference: Mappin
     a, b = shown_pair(names)
     mixes = task.mix or [*names, f"0.5*{names[a]} + 0.5*{names[b]}"]
     labels = list(mixes)
-    vectors = [parse(mix, names) @ writer.x_AD for mix in mixes]
+    x_AD = writer.model.vectors().detach()
+    vectors = [parse(mix, data.attributes) @ x_AD for mix in mixes]
     if task.like is not None:
         labels.append(f"like {task.like}")
         vectors.append(vector_of_file(writer.model, data, Path(task.like), inference))
-    ids = writer.write(torch.stack(vectors), data.tokens(task.start) or [BOS_ID], task.words, writer.seed)
+    ids = generate(
+        writer.model,
+        torch.stack(vectors),
+        data.tokens(task.start) or [BOS_ID],
+        task.words,
+        generator=torch.Generator().manual_seed(writer.seed),
+        temperature=task.temperature,
+        top_k=task.top_k,
+        top_p=task.top_p,
+        forbid=FORBID,
+    )
     texts = [" ".join([task.start, *data.vocabulary.decode(row)]).strip() for row in ids]
     samples = list(zip(labels, texts, strict=True))
     result.text("Samples", ["<#> stands for a number."], samples)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -68,6 +69,18 @@ def test_pieces_cover_all_tokens():
 def test_other_recipes_are_other_taggers(tagged_books, recipe):
     assert tagger_key(tagged_books, recipe) != tagger_key(tagged_books, Recipe())
     assert tagger_key(tagged_books, recipe) == tagger_key(tagged_books, recipe)
+
+
+def test_halves_share_no_sentence(tagged_books, recipe, monkeypatch):
+    from datamodules.readers.tagged import read_tagged
+
+    train = read_tagged(tagged_books, "train")
+    seen = []
+    monkeypatch.setattr(tagger, "_examples", lambda nlp, table: seen.append(table["words"].to_pylist()) or 1 / 0)
+    for half in (0, 1):
+        with pytest.raises(ZeroDivisionError):
+            tagger.train_tagger(train, train, replace(recipe, half=half, sentences=None))
+    assert seen == [train["words"].to_pylist()[0::2], train["words"].to_pylist()[1::2]]
 
 
 def test_an_installed_pipeline_comes_first(monkeypatch, tmp_path):
