@@ -49,7 +49,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
     texts = read_texts(task)
     trained = load(cfg.checkpoint)
     if not isinstance(trained.model, MultiplicativeLM) or len(trained.vocabularies) > 1:
-        raise AtdError(f"checkpoint={cfg.checkpoint}: inference needs model=atd with one vocabulary")
+        raise AtdError(f"checkpoint={cfg.checkpoint}: inference needs model=atd or model=paper, with one vocabulary")
     trained.tokeniser = trained.tokeniser or Tokeniser.of(task.tokeniser)
     tokens, offsets = trained.encode(texts).flat
     found = predict(trained.model, tokens, offsets, cfg.inference, seed=cfg.seed, accelerator=cfg.trainer.accelerator)

@@ -8,7 +8,7 @@ from typing import Annotated
 from atd.settings import whole
 from tasks.engine.check import Fits
 
-FITS = Fits(data=("Gutenberg",), models=("atd",))
+FITS = Fits(data=("Gutenberg",), models=("paper",))
 
 
 @dataclass(frozen=True)

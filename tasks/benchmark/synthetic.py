@@ -46,13 +46,20 @@ def texts(n: int, words: int, V: int, A: int, seed: int = 0) -> tuple[np.ndarray
     owner = np.repeat(attribute, lengths)
     out = np.empty(len(owner), dtype=np.int64)
     counts = word_counts(V).astype(float)
-    for a in range(A):
-        liking = np.ones(TOPICS)
-        liking[np.random.default_rng((1, a)).choice(TOPICS, 3, replace=False)] = 8
+    for a, liked in enumerate(liked_topics(A)):
+        liking = np.where(liked, 8, 1)
         share = np.cumsum(counts * liking[np.arange(V) % TOPICS])
         mine = owner == a
         out[mine] = np.searchsorted(share, random.random(mine.sum()) * share[-1], side="right")
     return np.maximum(out, len(SPECIALS)), offsets, attribute
+
+
+def liked_topics(A: int) -> np.ndarray:
+    """Which three topics every attribute likes (A×20, bool)."""
+    out = np.zeros((A, TOPICS), dtype=bool)
+    for a in range(A):
+        out[a, np.random.default_rng((1, a)).choice(TOPICS, 3, replace=False)] = True
+    return out
 
 
 def vocabulary(V: int) -> Vocabulary:

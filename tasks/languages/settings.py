@@ -8,7 +8,7 @@ from typing import Annotated
 from atd.settings import number, one_of, whole
 from tasks.engine.check import LANGUAGE_MODELS, Fits
 
-FITS = Fits(data=("Languages",), models=("atd", "unshared"), optims=LANGUAGE_MODELS)
+FITS = Fits(data=("Languages",), models=("atd", "paper", "unshared"), optims=LANGUAGE_MODELS)
 
 
 @dataclass(frozen=True)
