@@ -56,9 +56,9 @@ def write(root: Path | str, seed: int = 0, parts: Iterable[str] | None = None) -
         raise AtdError(f"no sample corpus {unknown[0]!r}; there are {', '.join(PARTS)}")
     stamp = f"{version} seed={seed} {' '.join(chosen)}\n"
     foreign = AtdError(f"{root} exists and holds something else; remove it or name a new folder")
-    if _is_complete(root, stamp):
-        return root
     if root.exists() and (not root.is_dir() or any(root.iterdir())):
+        if _is_complete(root, stamp):  # asked last: another process may just have written it
+            return root
         raise foreign
     root.parent.mkdir(parents=True, exist_ok=True)
     fresh = Path(tempfile.mkdtemp(prefix=f".{root.name}-", dir=root.parent))

@@ -105,12 +105,15 @@ def show_claims(
     """Every measure of every row beside its strongest control; rows beside each other; a chart for each measure."""
     known = measures(outcomes, next(iter(rows.values())).task.pairs[0])
     body = [line for measure in known for line in beside_controls(measure, rows, controls, outcomes)]
-    said = [in_words(measure, [line for line in body if line[0] == measure.title]) for measure in known if body]
-    if said:
-        said.insert(0, "A row that is below its control, or level with it, shows no need of learning.")
+    said = []
+    if body:
+        said.append("A row that is below its control, or level with it, shows no need of learning.")
+        said += [in_words(measure, [line for line in body if line[0] == measure.title]) for measure in known]
     for what, (one, other) in BETWEEN_ROWS.items():
         if one in outcomes and other in outcomes:
             said.append(compared(what, one, other, outcomes, known))
+    if not said:
+        return
     result.text("Claims beside their controls", said)
     result.table(
         "Each row and its strongest control",

@@ -70,7 +70,7 @@ def measure_writers(
     for name, p in texts.items():
         add_row(result, name, p)
     result.rows["chance"] = {"style_accuracy": 100 / len(writer.names)}
-    report(result, curves, texts, reading, task.words)
+    report(result, curves, texts, reading, task.words, len(book))
 
 
 def add_row(result: Result, name: str, point: Point) -> None:
@@ -93,8 +93,15 @@ def variety(ids_nS: np.ndarray) -> float:
 
 
 def report(
-    result: Result, curves: Mapping[str, Curve], texts: Mapping[str, Point], reading: Reading, words: int
+    result: Result,
+    curves: Mapping[str, Curve],
+    texts: Mapping[str, Point],
+    reading: Reading,
+    words: int,
+    samples: int,
 ) -> None:
+    reached = {name: style_at_fluency(curve) for name, curve in curves.items()}
+    matched = ", ".join(f"{name} {'never' if s is None else f'{s:.0f} %'}" for name, s in reached.items())
     result.text(
         "How style is measured",
         [
@@ -105,6 +112,8 @@ def report(
             f"text ({reading.fluency:.2f} nats, on {reading.words_n.sum():,} words of the training chapters). "
             "style_at_fluency: style_accuracy at the temperature at which a writer is as fluent as real text; none "
             "where it never is.",
+            f"As fluent as real text: {matched}. Of {samples:,} samples a share is uncertain by up to "
+            f"{50 * samples**-0.5:.1f} points (a standard error).",
             "copied: words that end a run of five words which stands in the training text. variety: different words "
             "among those of a sample. The judge looks four words back; what is wrong at a longer distance it does not "
             "see.",

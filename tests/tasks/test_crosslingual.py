@@ -67,7 +67,8 @@ def test_claims_stand_beside_controls_and_first(done):
     """Here a lexicon finds all that was planted, and the report says so."""
     text, table = done[2].sections[:2]
     assert text.title == "Claims beside their controls" and table.title == "Each row and its strongest control"
-    assert "In topics of SIB-200: atd+, separate below lexicon" in " ".join(text.paragraphs).replace("-low", "")
+    topics = next(line for line in text.paragraphs if line.startswith("In topics of SIB-200:"))
+    assert "atd+ below lexicon (" in topics and "separate below lexicon-low (" in topics
     shown = done[2].score_table()
     assert shown.header[1:4] == ["sib200", "rcv", "heldout"]
     assert [row[0] for row in shown.rows] == ["atd+", "separate", *CONTROLS] and shown.rows[0][3].count("/") == 1

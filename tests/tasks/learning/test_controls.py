@@ -54,7 +54,7 @@ def above(models: Comparison, row: str, reference: str) -> float:
 @pytest.fixture(scope="module")
 def planted(tmp_path_factory) -> Comparison:
     folder = tmp_path_factory.mktemp("planted")
-    return compared(folder, write_table(folder / "t.csv", 2400, 6, 0.15), "no-attributes", "shuffled", "random-gate")
+    return compared(folder, write_table(folder / "t.csv", 2400, 6, 0.25), "no-attributes", "shuffled", "random-gate")
 
 
 def test_planted_attributes_gain(planted):
