@@ -1,8 +1,8 @@
 """Each claim beside its control: a table, a chart, and sentences that are made from the rows' own numbers.
 
-A control of a row learns from no more than the row does: it has the same limit on sentence pairs, or needs none, and
-no pretrained vectors that the row has not. The strongest of them counts. Two rows differ if their scores are more than
-two standard errors apart, seeds and the number of items both counted; otherwise they are level.
+A control of a row learns from no more than the row does: it has the same limit on sentence pairs, or needs none. The
+strongest of them counts. Two rows differ if their scores are more than two standard errors apart, seeds and the
+number of items both counted; otherwise they are level.
 """
 
 from __future__ import annotations
@@ -87,13 +87,13 @@ def measures(outcomes: Mapping[str, Sequence[Outcome]], pair: str) -> list[Measu
 
 
 def controls_of(row: ConfiguredRow, controls: Mapping[str, ConfiguredRow]) -> list[str]:
-    """The controls that know no more than a row; a ceiling is no control."""
+    """The controls that learn from as many sentence pairs, or from none; a ceiling is no control."""
 
-    def fair(control: ConfiguredRow) -> bool:
-        as_many = control.limit == row.limit or control.task.method in WITHOUT_PAIRS
-        return as_many and (row.has_vectors or not control.has_vectors) and control.task.method != "ceiling"
+    def limit(one: ConfiguredRow) -> int | None:
+        return one.task.limit.get(one.task.pairs[0])
 
-    return [name for name, control in controls.items() if fair(control)]
+    fair = {n: c for n, c in controls.items() if limit(c) == limit(row) or c.task.method in WITHOUT_PAIRS}
+    return [name for name, control in fair.items() if control.task.method != "ceiling"]
 
 
 def show_claims(
@@ -120,8 +120,8 @@ def show_claims(
         ["measure", "row", "per cent", "is", "control", "per cent"],
         body,
         "Both directions of a measure, mean ± s.d. of the seeds. lexicon: words are counted in the same sentence "
-        "pairs, and nothing is learned; lexicon-glove: these words as pretrained vectors; lsi: a truncated SVD of the "
-        "pairs; spelling: character n-grams, no pairs at all. level with: at most two standard errors apart.",
+        "pairs, and nothing is learned; lsi: a truncated SVD of them; spelling: character n-grams, no pairs at all. "
+        "level with: at most two standard errors apart.",
     )
     for measure in known:
         over = "mean of both directions" if len(measure.metrics) == 2 else "first language to second"

@@ -3,7 +3,6 @@
 n texts, K columns, V words of a language.
 
     lexicon   a word stands for those it shares sentence pairs with (lexicon.py); counted, not learned
-    vectors   the same, and a word of the first language is its pretrained vector: for rows that start at such
     lsi       truncated SVD of the aligned training sentences, each pair as one text; either side is folded in alone
     spelling  character n-grams that the languages happen to share; no aligned text at all
     ceiling   topics learned, by tf-idf of words, from documents of the language they are judged in
@@ -21,7 +20,7 @@ from scipy import sparse
 
 from datamodules.multilingual import read_parts
 from datamodules.readers.topics import read_topics
-from tasks.crosslingual.lexicon import Lexicon, LexiconVectors
+from tasks.crosslingual.lexicon import Lexicon
 from tasks.crosslingual.spaces import Space, WordSpace, idf, tfidf
 
 if TYPE_CHECKING:
@@ -119,7 +118,6 @@ class Majority(Ceiling):
 
 CONTROLS: dict[str, type[Space]] = {
     "lexicon": Lexicon,
-    "vectors": LexiconVectors,
     "lsi": LSI,
     "spelling": Spelling,
     "ceiling": Ceiling,

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from atd.pretrained import read_vectors
-from atd.vocabulary import BOS_ID, SPECIALS
-from tasks.crosslingual.spaces import Matrix, WordSpace, idf, presence, tfidf
+from atd.vocabulary import SPECIALS
+from tasks.crosslingual.spaces import WordSpace, idf, presence, tfidf
 
 if TYPE_CHECKING:
     from atd.ragged import Ragged
@@ -44,7 +43,7 @@ class Lexicon(WordSpace):
         sizes = (len(self.data.vocabularies[i]) for i in (0, language))
         return strongest(dice(self.pairs[language], *sizes).T.tocsr(), TRANSLATIONS, LEAST)
 
-    def vectors(self, texts: Ragged, language: int, weighting: str) -> Matrix:
+    def vectors(self, texts: Ragged, language: int, weighting: str) -> sparse.csr_array:
         from sklearn.preprocessing import normalize
 
         own = tfidf(texts, self.idf[language])
@@ -55,40 +54,6 @@ class Lexicon(WordSpace):
 
     def similarity(self, words_Q: Sequence[int]) -> np.ndarray:
         return self.dice(1)[:, list(words_Q)].toarray().T
-
-
-class LexiconVectors(Lexicon):
-    """The same lexicon into pretrained vectors of the first language: a text is the sum, by tf-idf, of those of its words.
-
-    What rows that start at pretrained vectors owe to these. Without vectors, as on a sample, it is the lexicon.
-    """
-
-    def __init__(self, data: EuroparlRCV):
-        super().__init__(data)
-        self.words_VK = centred_vectors(data)
-
-    def vectors(self, texts: Ragged, language: int, weighting: str) -> Matrix:
-        from sklearn.preprocessing import normalize
-
-        translated = super().vectors(texts, language, weighting)
-        return translated if self.words_VK is None else normalize(translated @ self.words_VK)
-
-    def similarity(self, words_Q: Sequence[int]) -> np.ndarray:
-        from sklearn.preprocessing import normalize
-
-        if self.words_VK is None:
-            return super().similarity(words_Q)
-        target = normalize(normalize(self.dice(1), norm="l1") @ self.words_VK)
-        return normalize(self.words_VK)[list(words_Q)] @ target.T
-
-
-def centred_vectors(data: EuroparlRCV) -> np.ndarray | None:
-    """The pretrained vectors of the first language (V×K), about their mean; 0 for a word without one."""
-    if not data.vectors:
-        return None
-    vectors_VK, _ = read_vectors(data.vectors, data.vocabularies[0])
-    known_V = (vectors_VK != vectors_VK[BOS_ID]).any(1, keepdim=True)  # a word without a vector shares the default row
-    return ((vectors_VK - vectors_VK[known_V[:, 0]].mean(0)) * known_V).numpy()
 
 
 def dice(pairs: Pairs, V_source: int, V_target: int) -> sparse.csr_array:

@@ -93,9 +93,9 @@ def explain(result: Result, dictionary: tuple[str, int] | None) -> None:
             "Topics are learned from documents of one language and judged in another by the averaged perceptron. The "
             "paper's numbers are on Reuters news, which needs an agreement; SIB-200 has sentences and seven topics.",
             "Controls are judged by the same measures: lexicon gives a word's tf-idf to the words it shares most "
-            "sentence pairs with (Dice's coefficient) and learns nothing; lexicon-glove takes the pretrained vectors "
-            "of these words, which atd-best starts at; lsi is a truncated SVD of the pairs; spelling compares character "
-            "n-grams; majority names the commonest topic. ceiling learns topics in the language they are judged in, by tf-idf of words: no bound, since translations bring words of like meaning "
+            "sentence pairs with (Dice's coefficient) and learns nothing; lsi is a truncated SVD of the pairs; "
+            "spelling compares character n-grams; majority names the commonest topic. ceiling learns topics in the "
+            "language they are judged in, by tf-idf of words: no bound, since translations bring words of like meaning "
             "together, which tf-idf keeps apart.",
             "words: the likest word of the other language is right (p1), or one of the five likest (p5), for "
             f"{words} words of a dictionary that owes nothing to the training pairs ({name}); a word that a row does "

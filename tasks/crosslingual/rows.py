@@ -52,16 +52,6 @@ class ConfiguredRow:
     def task(self) -> Settings:
         return typed(Settings, self.cfg.task)
 
-    @property
-    def limit(self) -> int | None:
-        """Sentence pairs of the first two languages that it may count or learn from."""
-        return self.task.limit.get(self.task.pairs[0])
-
-    @property
-    def has_vectors(self) -> bool:
-        """Pretrained ones."""
-        return self.cfg.data.vectors is not None
-
     @cached_property
     def data(self) -> EuroparlRCV:
         """Opened once, when it is first needed: a row that a resumed run takes from the disk needs none."""

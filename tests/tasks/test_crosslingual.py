@@ -28,7 +28,7 @@ from tasks.learning.ranking import Ranking, load_ranking
 ROOT = Path(__file__).parent.parent.parent
 SMALL = ["task=crosslingual", "data=europarl_rcv_sample", "trainer.max_epochs=4"]
 SMALL += ["trainer.threads=1", "logger=none", "task.sizes=[50]", "model.F=32", "model.K=24", "task.seeds=1"]
-CONTROLS = ["lexicon", "lexicon-low", "lexicon-glove", "lsi", "spelling", "ceiling", "majority"]
+CONTROLS = ["lexicon", "lexicon-low", "lsi", "spelling", "ceiling", "majority"]
 
 
 def configuration(cache: Path, *overrides: str):

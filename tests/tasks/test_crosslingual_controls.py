@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +19,7 @@ from tasks.crosslingual.claims import Measure, Scores, compared, controls_of, me
 from tasks.crosslingual.controls import CONTROLS
 from tasks.crosslingual.dictionary import Dictionary, find_dictionary, of_file, of_verses
 from tasks.crosslingual.evaluation import Findings, evaluate, nearest_is_own, translate_words
-from tasks.crosslingual.lexicon import LexiconVectors, dice, strongest, translations
+from tasks.crosslingual.lexicon import dice, strongest, translations
 from tasks.crosslingual.rows import rows_of
 from tasks.crosslingual.spaces import Space
 from tasks.crosslingual.topics import few_columns, fitted
@@ -199,41 +198,15 @@ def test_two_standard_errors_make_a_difference():
     assert str(Scores("a", (50.0, 51.0), (0.0, 0.0), (1.0, 1.0))) == "50.0 / 51.0"
 
 
-def row(method: str, limit: int | None, has_vectors: bool = False) -> SimpleNamespace:
-    task = SimpleNamespace(method=method, pairs=["en-de"])
-    return SimpleNamespace(task=task, limit=limit, has_vectors=has_vectors)
+def row(method: str, limit: int | None) -> SimpleNamespace:
+    return SimpleNamespace(task=SimpleNamespace(method=method, limit={"en-de": limit}, pairs=["en-de"]))
 
 
-@pytest.mark.parametrize(
-    ("limit", "has_vectors", "expected"),
-    [
-        (None, False, ["lexicon", "spelling"]),
-        (None, True, ["lexicon", "lexicon-glove", "spelling"]),
-        (10_000, False, ["lexicon-low", "spelling"]),
-    ],
-)
-def test_a_control_knows_no_more_than_the_row(limit, has_vectors, expected):
-    controls: Any = {"lexicon": row("lexicon", None), "lexicon-low": row("lexicon", 10_000)}
-    controls |= {"lexicon-glove": row("vectors", None, True)}
+def test_a_control_learns_from_no_more_than_the_row():
+    controls = {"lexicon": row("lexicon", None), "lexicon-low": row("lexicon", 10_000)}
     controls |= {"spelling": row("spelling", None), "ceiling": row("ceiling", None)}
-    assert controls_of(row("ranking", limit, has_vectors), controls) == expected  # type: ignore[arg-type]
-
-
-def test_translated_words_stand_where_their_translations_do(corpus, tmp_path, monkeypatch):
-    """With pretrained vectors a German word is at the mean of its English ones; words spelt in no file are at 0."""
-    data, _ = corpus
-    english = [word for word in planted_words()["de"] if word in data.vocabularies[0]]
-    random = np.random.default_rng(0)
-    lines = [f"{word} " + " ".join(f"{x:.3f}" for x in random.normal(size=40)) for word in english]
-    path = tmp_path / "vectors.txt"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    monkeypatch.setattr(data, "vectors", path)
-    space = LexiconVectors(data)
-    assert space.lines("en-de", "heldout")[0].shape[1] == 40
-    assert nearest_is_own(*space.lines("en-de", "heldout")).mean() > 0.9
-    found = Findings()
-    translate_words(found, space, find_dictionary(None, data, sample=True))
-    assert found.scores["words_p1"] > 60
+    assert controls_of(row("ranking", None), controls) == ["lexicon", "spelling"]  # type: ignore[arg-type]
+    assert controls_of(row("ranking", 10_000), controls) == ["lexicon-low", "spelling"]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("shared", "verdict"), [(70.0, "wins"), (30.0, "loses"), (50.5, "makes no difference")])
