@@ -6,7 +6,7 @@ The paper trains with "an exponential learning rate decay and linear (per epoch)
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import torch
 from torch import nn
@@ -161,21 +161,30 @@ def scaled(g: torch.Tensor, sums: torch.Tensor, eps: float) -> torch.Tensor:
     return g / (sums.sqrt() + eps).view(-1, *[1] * (g.dim() - 1))
 
 
-def parameter_groups(
-    model: nn.Module, decay_words: float = 0.0, decay_contexts: float = 0.0, lr_attributes: float | None = None
-) -> list[dict]:
-    """Groups, so that context matrices can decay less than words and attributes; b and c never decay.
+ROLES = {"C": "contexts", "W_fd": "factors", "W_fa": "factors", "L": "attributes", "b": "plain", "c": "plain"}
 
-    `lr_attributes` gives the attribute table a step size of its own.
+
+def parameter_groups(
+    model: nn.Module, decay: Mapping[str, float] | None = None, lr_attributes: float | None = None
+) -> list[dict]:
+    """A group for every role that parameters have: words, contexts, factors of the attributes, attributes, plain.
+
+    `decay` is the weight decay of a role, 0 where it is not named. `lr_attributes` gives the attribute table a step
+    size of its own.
     """
-    groups: dict[str, list[nn.Parameter]] = {"words": [], "contexts": [], "plain": [], "attributes": []}
-    homes = {"b": "plain", "c": "plain", "C": "contexts", "L": "attributes" if lr_attributes else "words"}
+    groups: dict[str, list[nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
-        if not parameter.requires_grad:
-            continue
-        groups[homes.get(name.rsplit(".", 1)[-1], "words")].append(parameter)
-    decay = {"words": decay_words, "contexts": decay_contexts, "plain": 0.0, "attributes": decay_words}
-    out = [{"params": params, "weight_decay": decay[kind]} for kind, params in groups.items() if params]
-    if groups["attributes"]:
-        out[-1]["lr"] = lr_attributes
+        if parameter.requires_grad:
+            groups.setdefault(ROLES.get(name.rsplit(".", 1)[-1], "words"), []).append(parameter)
+    out = []
+    for role, parameters in groups.items():
+        group = {"params": parameters, "weight_decay": (decay or {}).get(role, 0.0)}
+        out.append(group | ({"lr": lr_attributes} if role == "attributes" and lr_attributes else {}))
     return out
+
+
+def travel(lr: float, lr_decay: float | str, steps: int, epochs: int) -> float:
+    """The sum of all step sizes of a training: how far a weight that is always pushed one way goes with Adam."""
+    if lr_decay == "linear":
+        return lr * steps / 2
+    return lr * steps / epochs * sum(float(lr_decay) ** epoch for epoch in range(epochs))

@@ -23,7 +23,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-SMALL = "model.K=16 model.F=16 model.D=8 trainer.max_epochs=2 trainer.threads=1"
+SMALL = "model.K=16 model.F=16 model.D=8 trainer.max_epochs=2 trainer.min_steps=0 trainer.threads=1"
 ONE = "trainer.threads=1"
 CASES = {  # settings on the command line; {tour} is the folder of the case of that name
     "tour": f"task=tour {SMALL} optim.samples=200",

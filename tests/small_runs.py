@@ -40,6 +40,7 @@ SMALL: dict[str, Any] = {
     "model.F": 8,
     "model.D": 4,
     "trainer.max_epochs": 1,
+    "trainer.min_steps": 0,
     "trainer.threads": 1,
     "data.batch_size": 2048,
     "optim.samples": 100,

@@ -69,16 +69,17 @@ def test_a_task_may_not_be_misspelt_silently():
 
 
 def test_what_a_task_sets_for_another_choice_is_left_out_unless_it_was_typed(monkeypatch):
-    """The tour sets model.F; the unfactored tensor has none."""
-    assert "F" in composed("model=tensor").model
-    cfg = composed("model=tensor")
+    """task=languages sets optim.decay; the paper's optimiser has none."""
+    choices = ["task=languages", "optim=sgd"]
+    assert "decay" in composed(*choices).optim
+    cfg = composed(*choices)
     check(cfg)
-    assert "F" not in cfg.model and cfg.model.K == 64
-    typed = OmegaConf.create({"overrides": {"task": ["model=tensor", "model.F=3"]}})
+    assert "decay" not in cfg.optim and cfg.optim.lr == 0.005
+    typed = OmegaConf.create({"overrides": {"task": [*choices, "optim.decay=3"]}})
     monkeypatch.setattr(HydraConfig, "initialized", lambda: True)
     monkeypatch.setattr(HydraConfig, "get", lambda: typed)
-    with pytest.raises(AtdError, match=r"model\.F: no such key"):
-        check(composed("model=tensor", "model.F=3"))
+    with pytest.raises(AtdError, match=r"optim\.decay: no such key"):
+        check(composed(*choices, "optim.decay=3"))
 
 
 HEADS = sorted(

@@ -40,7 +40,14 @@ SMALL = [
     "data.batch_size=2039",
     "optim.samples=100",
 ]
-SMALL += ["trainer.threads=1", "trainer.max_epochs=2", "trainer.checkpoint_every=5", "logger=csv", "task.words=5"]
+SMALL += [
+    "trainer.threads=1",
+    "trainer.max_epochs=2",
+    "trainer.min_steps=0",
+    "trainer.checkpoint_every=5",
+    "logger=csv",
+    "task.words=5",
+]
 
 
 def configured(*overrides: str):

@@ -47,7 +47,13 @@ PartitionName=test Nodes={host} Default=YES MaxTime=60 State=UP
 """
 # A few hundred short steps: long enough to be interrupted, small enough to be quick.
 TINY = ["model.K=8", "model.F=8", "model.D=3", "optim.samples=0", "optim.lr=0.003", "trainer.threads=1"]
-TINY += ["trainer.max_epochs=40", "trainer.patience=40", "trainer.checkpoint_every=7", "logger=none"]
+TINY += [
+    "trainer.max_epochs=40",
+    "trainer.min_steps=0",
+    "trainer.patience=40",
+    "trainer.checkpoint_every=7",
+    "logger=none",
+]
 JOB = ["hydra.launcher.cpus_per_task=1", "hydra.launcher.mem_gb=2", "hydra.launcher.timeout_min=20"]
 
 

@@ -19,7 +19,7 @@ import torch
 
 from atd.lm import MultiplicativeLM
 from atd.noise import Noise
-from atd.optim import PaperSGD, RowAdaGrad
+from atd.optim import PaperSGD, RowAdaGrad, parameter_groups
 from atd.precision import bf16_pays
 from atd.windows import WindowBatch
 from tasks.benchmark import synthetic
@@ -179,7 +179,7 @@ def lightning_fit(bench: Bench) -> dict[str, dict[str, float]]:
 
     from atd.encoded import EncodedCorpus
     from atd.windows import WindowLoader
-    from tasks.engine.groups import Optim
+    from tasks.engine.groups import Adam
     from tasks.learning.language_model import LanguageModel
     from tasks.learning.training import History, build_trainer
 
@@ -188,7 +188,7 @@ def lightning_fit(bench: Bench) -> dict[str, dict[str, float]]:
     words = synthetic.tokens(steps * B, V).astype(np.int32)
     offsets = np.linspace(0, len(words), documents + 1).astype(np.int64)
     corpus = EncodedCorpus(words, offsets, (np.arange(documents) % A).astype(np.int32))
-    optim = Optim("adam", 0.001, 1.0, 1.0, 0.0, 0.0, samples=SAMPLES)
+    optim = Adam("adam", lr=0.001, lr_decay=1.0, lr_attributes=1.0, samples=SAMPLES, decay=0.0)
 
     def module() -> LanguageModel:
         torch.manual_seed(0)
@@ -202,8 +202,7 @@ def lightning_fit(bench: Bench) -> dict[str, dict[str, float]]:
         with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
             out = Path(folder)
             last = ModelCheckpoint(out, every_n_train_steps=bench.cfg.trainer.checkpoint_every)
-            trainer = build_trainer(bench.cfg, out, "atd", [History("fit"), last])
-            trainer.fit_loop.max_epochs = 1
+            trainer = build_trainer(bench.cfg, 1, out, "atd", [History("fit"), last])
             trainer.fit(module(), loader())
             assert trainer.global_step == steps
 
@@ -211,7 +210,7 @@ def lightning_fit(bench: Bench) -> dict[str, dict[str, float]]:
 
     def bare() -> None:
         lm: Any = module().to(bench.device)
-        (optimiser,), _ = lm.configure_optimizers()
+        optimiser = torch.optim.AdamW(parameter_groups(lm.model), lr=optim.lr, fused=True)
         for batch in batches:
             step(lm.model, optimiser, batch, lm.noise[0])
 

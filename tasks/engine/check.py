@@ -66,7 +66,7 @@ def check_fit(cfg: DictConfig, fits: Fits) -> None:
 
 
 def leave_out(cfg: DictConfig) -> None:
-    """Take out what a task's file sets for another choice of a group: the tour sets F, the unfactored tensor has none.
+    """Take out what a task's file sets for another choice of a group: task=languages sets optim.decay, SGD has none.
 
     What was typed stays, and is refused like any key that is not there.
     """

@@ -13,6 +13,7 @@ from atd.settings import either, number, one_of, optional, whole
 
 POSITIVE = number(0, open_low=True)
 SHARE = number(0, 0.99)
+FACTOR = number(0, 1, open_low=True)
 
 
 @dataclass(frozen=True)
@@ -82,17 +83,27 @@ class Optim:
 
     name: str
     lr: Annotated[float, POSITIVE]
-    lr_decay: Annotated[float, number(0, 1, open_low=True)]  # factor per epoch
+    lr_decay: Annotated[float | str, either(FACTOR, one_of("linear"))]  # per epoch; linear: to 0 at the end
     lr_attributes: Annotated[float, POSITIVE]  # step size of the attribute table, relative to lr
-    decay_words: Annotated[float, number(0)]
-    decay_contexts: Annotated[float, number(0)]
     samples: Annotated[int, whole(0)]  # noise words; 0 = exact softmax
 
 
 @dataclass(frozen=True)
-class SGD(Optim):
+class Adam(Optim):
+    decay: Annotated[float, number(0)]  # a weight that learns nothing is e^-decay of its start at the end
+
+
+@dataclass(frozen=True)
+class AdaGrad(Optim):
+    decay_words: Annotated[float, number(0)]  # L2, on attributes too
+    decay_contexts: Annotated[float, number(0)]
+
+
+@dataclass(frozen=True)
+class SGD(AdaGrad):
     """The paper's: momentum rises linearly from p_i to p_f over T epochs."""
 
+    lr_decay: Annotated[float, FACTOR]
     limit: Annotated[float | None, optional(POSITIVE)]  # of a step, as a share of the matrix's norm
     p_i: Annotated[float, number(0, 0.999)]
     p_f: Annotated[float, number(0, 0.999)]
@@ -118,6 +129,7 @@ class Trainer:
     precision: str
     threads: Annotated[int | None, optional(whole(1))]
     max_epochs: Annotated[int, whole(1)]
+    min_steps: Annotated[int, whole(0)]
     patience: Annotated[int, whole(1)]
     checkpoint_every: Annotated[int, whole(1)]
     accumulate: Annotated[int, whole(1)]
@@ -184,7 +196,7 @@ GROUPS: dict[str, dict[str, type]] = {
         "tensor": Unfactored,
         "ranking": Ranking,
     },
-    "optim": {"adam": Optim, "adagrad": Optim, "sgd": SGD, "rows": RowSteps},
+    "optim": {"adam": Adam, "adagrad": AdaGrad, "sgd": SGD, "rows": RowSteps},
     "logger": {"csv": Logger, "none": Logger, "tensorboard": Logger, "wandb": Wandb},
     "inference": {"convex": Convex, "sgd": Steps},
 }

@@ -104,6 +104,7 @@ class Job:
 
 
 def train(cfg: DictConfig, data: Corpus, out: Path, job: Job, seed: int) -> Outcome:
+    data.setup("fit")  # in a worker it is not open yet
     optim = optim_of(cfg)
     optim = replace(optim, lr=optim.lr * job.step)
     data = data.with_shuffled(seed) if job.variant.shuffled else data
@@ -115,6 +116,7 @@ def train(cfg: DictConfig, data: Corpus, out: Path, job: Job, seed: int) -> Outc
 
 
 def count(data: Corpus, name: str, seed: int) -> Outcome:
+    data.setup("fit")
     losses = kneser_ney_losses(data, ORDERS[name], attributes=name.endswith("attributes"))
     found = losses.get(name, losses["kneser-ney"])
     return Outcome(perplexities_of(found, data), found)

@@ -14,10 +14,10 @@ from atd.attributes import CentredTable
 from atd.lm import NextWordModel
 from atd.models import build
 from atd.noise import Noise
-from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, parameter_groups
+from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, parameter_groups, travel
 from atd.vocabulary import Vocabulary
 from atd.windows import WindowBatch
-from tasks.engine.groups import GROUPS, SGD, Optim
+from tasks.engine.groups import GROUPS, SGD, AdaGrad, Adam, Optim
 from tasks.engine.seeding import seed_step
 from tasks.engine.settings import typed
 from tasks.learning.models import start
@@ -65,7 +65,6 @@ class LanguageModel(lightning.LightningModule):
         config: dict,
         seed: int = 0,
         tokeniser: dict | None = None,
-        fall: int | None = None,
     ):
         super().__init__()
         self.model = model
@@ -75,7 +74,6 @@ class LanguageModel(lightning.LightningModule):
         self.config = config  # conf/model as plain values: a checkpoint rebuilds the model from it
         self.seed = seed
         self.tokeniser = tokeniser  # settings of the corpus's tokeniser, for texts that come later
-        self.fall = fall  # steps over which lr falls linearly to 0, instead of lr_decay per epoch
         self.noise = torch.nn.ModuleList(Noise(v.counts) for v in vocabularies)
         self.perplexity = Perplexity()
 
@@ -139,7 +137,9 @@ class LanguageModel(lightning.LightningModule):
 
     def configure_optimizers(self) -> Any:
         o = self.optim
-        groups = parameter_groups(self.model, o.decay_words, o.decay_contexts, o.lr * o.lr_attributes)
+        trainer: Any = self.trainer
+        steps = int(trainer.estimated_stepping_batches)
+        groups = parameter_groups(self.model, self.decay(steps), o.lr * o.lr_attributes)
         if isinstance(o, SGD):
             optimiser: torch.optim.Optimizer = PaperSGD(groups, lr=o.lr, momentum=o.p_i, limit=o.limit)
             schedule: torch.optim.lr_scheduler.LRScheduler = PaperSchedule(optimiser, o.lr_decay, o.p_i, o.p_f, o.T)
@@ -147,12 +147,30 @@ class LanguageModel(lightning.LightningModule):
         if o.name == "adagrad":
             optimiser = RowAdaGrad(groups, lr=o.lr)
         else:
-            optimiser = torch.optim.Adam(groups, lr=o.lr, fused=True)
-        if self.fall:
-            linear = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, self.fall)
+            optimiser = torch.optim.AdamW(groups, lr=o.lr, fused=True)
+        if isinstance(o.lr_decay, str):
+            linear = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, steps)
             return [optimiser], [{"scheduler": linear, "interval": "step"}]
         schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, o.lr_decay)
         return [optimiser], [schedule]
+
+    def decay(self, steps: int) -> dict[str, float]:
+        """The weight decay of every role, for a training of so many steps.
+
+        Adam's is a share of what a weight travels, so that one setting serves short and long trainings. The effects of
+        attributes have a prior of their own (`shrinkage`).
+        """
+        o = self.optim
+        if isinstance(o, AdaGrad):
+            return {
+                "words": o.decay_words,
+                "factors": o.decay_words,
+                "attributes": o.decay_words,
+                "contexts": o.decay_contexts,
+            }
+        assert isinstance(o, Adam)
+        share = o.decay / travel(o.lr, o.lr_decay, steps, self.trainer.max_epochs or 1)
+        return {"words": share, "contexts": share}
 
     def on_save_checkpoint(self, checkpoint: dict) -> None:
         """All a later user needs to rebuild the model from this one file, as plain values."""

@@ -73,17 +73,28 @@ def fit(
         return json.loads(finished.read_text())
     data.trainer = None  # the one before, if any: not for other processes
     trained = copy.deepcopy(module) if cfg.trainer.strategy == "fsdp" else module  # FSDP leaves pieces of the weights
-    curve = processes.together(train, trained, data, cfg, folder, name, monitor, mode, callbacks)
+    epochs = epochs_of(cfg, data)
+    curve = processes.together(train, trained, data, cfg, epochs, folder, name, monitor, mode, callbacks)
     data.trainer = None  # from here on the loaders serve this process alone
     write_atomically(finished, json.dumps(curve, indent=1))
     load_weights(module, folder / "best.ckpt")
     return curve
 
 
+def epochs_of(cfg: DictConfig, data: lightning.LightningDataModule) -> int:
+    """trainer.max_epochs; of a small corpus as many as make up trainer.min_steps."""
+    t = cfg.trainer
+    if not t.min_steps:
+        return t.max_epochs
+    steps = max(len(data.train_dataloader()) // t.accumulate, 1)
+    return max(t.max_epochs, -(-t.min_steps // steps))
+
+
 def train(
     module: lightning.LightningModule,
     data: lightning.LightningDataModule,
     cfg: DictConfig,
+    epochs: int,
     folder: Path,
     name: str,
     monitor: str,
@@ -103,13 +114,13 @@ def train(
     bar = [RichProgressBar()] if sys.stderr.isatty() else []
     out = folder.parent.parent
     interrupts = [*pruning(cfg, out, name, monitor), Preemption(folder)]
-    trainer = build_trainer(cfg, out, name, [history, stopping, best, last, *bar, *interrupts, *callbacks])
+    trainer = build_trainer(cfg, epochs, out, name, [history, stopping, best, last, *bar, *interrupts, *callbacks])
     resumable = folder / "last.ckpt"
     trainer.fit(module, data, ckpt_path=resumable if cfg.resume and resumable.exists() else None, weights_only=True)
     return history.epochs
 
 
-def build_trainer(cfg: DictConfig, out: Path, name: str, callbacks: list[Callback]) -> lightning.Trainer:
+def build_trainer(cfg: DictConfig, epochs: int, out: Path, name: str, callbacks: list[Callback]) -> lightning.Trainer:
     quieten()
     t, n = cfg.trainer, processes.world_size()
     return lightning.Trainer(
@@ -118,7 +129,7 @@ def build_trainer(cfg: DictConfig, out: Path, name: str, callbacks: list[Callbac
         num_nodes=t.num_nodes,
         strategy=build_strategy(t.strategy, n),
         precision=t.precision,
-        max_epochs=t.max_epochs,
+        max_epochs=epochs,
         accumulate_grad_batches=t.accumulate,
         callbacks=callbacks,
         logger=build_logger(cfg, out, name),

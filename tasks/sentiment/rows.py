@@ -91,13 +91,12 @@ def labels_as_attributes(study: Study, seed: int) -> Outcome:
     The labels start apart (one-hot x) and shift the words also without a context (`additive`). One slow pass: each
     word comes in seven nested phrases on average, which further passes learn by heart.
     """
-    cfg = study.changed(optim={"lr": study.task.labels.lr}, trainer={"max_epochs": 1})
+    falling = {} if study.cfg.optim.name == "sgd" else {"lr_decay": "linear"}
+    cfg = study.changed(optim={"lr": study.task.labels.lr, **falling}, trainer={"max_epochs": 1})
     config = {**cfg.model, "additive": True, "D": len(LABELS)}
     parts = {"train": study.treebank.phrases(), "val": study.treebank.sentences("val")}  # their attribute is the label
     start_AD = torch.eye(len(LABELS))
-    module, curve = fit_language_model(
-        study, cfg, config, parts, f"labels-{seed}", seed, start_AD, learn=True, fall=True
-    )
+    module, curve = fit_language_model(study, cfg, config, parts, f"labels-{seed}", seed, start_AD, learn=True)
     model = module.model.eval()
     score = {split: log_likelihoods(model, study.texts[split], study.data.context) for split in HELD_OUT}
     return tempered(study, score, curve)

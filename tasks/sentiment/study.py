@@ -156,12 +156,9 @@ def fit_language_model(
     seed: int,
     table_AD: Tensor | None = None,
     learn: bool = False,
-    fall: bool = False,
 ) -> tuple[LanguageModel, Curve]:
     """A model of conf/model on texts and their attributes, from the pretrained vectors; `table_AD` starts L, `learn`
     lets it move.
-
-    `fall`: the step size falls linearly to 0 over the whole training.
     """
     train = encoded["train"]
     vocabulary, names = train.vocabulary, train.meta["attributes"]
@@ -175,9 +172,6 @@ def fit_language_model(
         model.attributes.start_at(table_AD)
         model.L.requires_grad_(learn)
     data = Windows(encoded, study.data.context, study.data.batch_size, seed)
-    steps = len(data.train_dataloader()) * cfg.trainer.max_epochs
     tokeniser = asdict(study.data.tokeniser)
-    module = LanguageModel(
-        model, [vocabulary], names, optim_of(cfg), config, seed, tokeniser, fall=steps if fall else None
-    )
+    module = LanguageModel(model, [vocabulary], names, optim_of(cfg), config, seed, tokeniser)
     return module, fit(module, data, cfg, study.out, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import torch
 import yaml
 
 from atd.lm import LogBilinearLM, MultiplicativeLM
-from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, distinct_rows, parameter_groups
+from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, distinct_rows, parameter_groups, travel
 
 CONF = Path(__file__).parent.parent.parent / "conf"
 
@@ -144,20 +145,34 @@ def test_row_adagrad_first_step_has_length_lr_in_rms():
     torch.testing.assert_close(theta.abs(), torch.full((2, 4), 0.5))
 
 
-def test_groups_decay_contexts_apart_and_bias_never():
-    groups = parameter_groups(LogBilinearLM(5, 3, 2), decay_words=1e-3, decay_contexts=1e-4)
+def test_groups_decay_by_role_and_biases_never():
+    groups = parameter_groups(LogBilinearLM(5, 3, 2), {"words": 1e-3, "contexts": 1e-4})
     assert [g["weight_decay"] for g in groups] == [1e-3, 1e-4, 0.0]
     assert [len(g["params"]) for g in groups] == [1, 1, 1]
 
 
 def test_the_attribute_table_may_have_a_step_size_of_its_own():
     model = MultiplicativeLM(5, 3, 2, 4, 2, 6)
-    groups = parameter_groups(model, decay_words=1e-3, lr_attributes=0.5)
-    assert [g.get("lr") for g in groups] == [None, None, None, 0.5]
-    assert groups[-1]["params"][0] is model.L and groups[-1]["weight_decay"] == 1e-3
+    groups = parameter_groups(model, {"attributes": 1e-3}, lr_attributes=0.5)
+    (own,) = (g for g in groups if "lr" in g)
+    assert own["params"] == [model.L] and own["lr"] == 0.5 and own["weight_decay"] == 1e-3
     assert sum(len(g["params"]) for g in groups) == len(list(model.parameters()))
     optimiser = PaperSGD(groups, lr=0.1)
-    assert [g["lr"] for g in optimiser.param_groups] == [0.1, 0.1, 0.1, 0.5]
+    assert sorted(g["lr"] for g in optimiser.param_groups) == [0.1] * (len(groups) - 1) + [0.5]
+
+
+@pytest.mark.parametrize("lr_decay", ["linear", 0.7, 1.0])
+def test_a_weight_that_learns_nothing_shrinks_to_the_same_however_long_the_training(lr_decay):
+    for steps, epochs in ((600, 3), (4000, 5)):
+        theta = torch.nn.Parameter(torch.ones(3))
+        theta.grad = torch.zeros(3)
+        decay = 1.6 / travel(0.006, lr_decay, steps, epochs)
+        optimiser = torch.optim.AdamW([theta], lr=0.006, weight_decay=decay)
+        for step in range(steps):
+            share = 1 - step / steps if lr_decay == "linear" else lr_decay ** (step // (steps // epochs))
+            optimiser.param_groups[0]["lr"] = 0.006 * share
+            optimiser.step()
+        torch.testing.assert_close(theta.detach(), torch.full((3,), math.exp(-1.6)), rtol=0.05, atol=0)
 
 
 def test_rows_of_a_sparse_gradient_come_once():

@@ -15,7 +15,15 @@ from tasks.learning.controls import MEANING, Variant, available, control_models,
 from tasks.learning.corpora import open_corpus
 
 WORDS = 150
-TRAINING = ["model.K=16", "model.F=16", "model.D=8", "optim.samples=0", "optim.lr=0.01", "trainer.max_epochs=5"]
+TRAINING = [
+    "model.K=16",
+    "model.F=16",
+    "model.D=8",
+    "optim.samples=0",
+    "optim.lr=0.01",
+    "trainer.max_epochs=5",
+    "trainer.min_steps=0",
+]
 TRAINING += ["data.batch_size=512", "data.min_count=1", "logger=none", "trainer.threads=1"]
 
 
@@ -83,7 +91,7 @@ def test_a_thousand_values_with_three_texts_each_do_no_harm(tmp_path):
 def test_every_row_may_have_its_own_step_size_and_several_seeds(tmp_path):
     table = write_table(tmp_path / "t.csv", 200, 2, 0.2)
     words = ["data=table", f"data.path={table}", "data.attributes=[value]", f"paths.cache={tmp_path}/cache", *TRAINING]
-    cfg = composed(*words, "trainer.max_epochs=1")
+    cfg = composed(*words, "trainer.max_epochs=2", "optim.decay=0")
     models = {"atd": dict(cfg.model), **control_models(cfg, ["lbl"])}
     found = compare_models(cfg, open_corpus(cfg), tmp_path / "run", models, ["kneser-ney"], seeds=2, steps=[0.01, 1])
     for row in ("atd", "lbl"):
@@ -93,6 +101,19 @@ def test_every_row_may_have_its_own_step_size_and_several_seeds(tmp_path):
         assert found.losses(row).shape == found.losses("kneser-ney").repeat(2, 0).shape
         np.testing.assert_allclose(np.exp(first.arrays["test"].sum() / (20 * 30)), first.scores["perplexity"])
     assert found.trained("atd", 1).model.vectors().shape == (2, 8)
+
+
+def test_workers_side_by_side_find_what_one_finds(tmp_path):
+    table = write_table(tmp_path / "t.csv", 200, 2, 0.2)
+    words = ["data=table", f"data.path={table}", "data.attributes=[value]", f"paths.cache={tmp_path}/cache", *TRAINING]
+    cfg = composed(*words, "trainer.max_epochs=1")
+    data = open_corpus(cfg)
+    models = {"atd": dict(cfg.model), **control_models(cfg, ["shuffled"])}
+    alone, together = (
+        compare_models(cfg, data, tmp_path / f"run{workers}", models, ["kneser-ney"], workers=workers)
+        for workers in (1, 2)
+    )
+    assert alone.rows == together.rows
 
 
 def test_a_paired_difference_is_the_ratio_of_perplexities_and_its_interval_tells():
