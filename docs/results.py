@@ -123,8 +123,12 @@ def shortened(command: str) -> str:
     return " ".join(re.sub(r"(?<==)/\S*/", "", word) for word in words)
 
 
+def filled(readme: str) -> str:
+    """The README with the table of the records in its place."""
+    return BLOCK.sub(lambda found: found[1] + table() + found[2], readme)
+
+
 def main() -> None:
-    sys.path.insert(0, str(HERE.parent))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     todo = parser.add_subparsers(dest="todo", required=True)
     kept = todo.add_parser("record", help="keep the metrics of a run")
@@ -136,9 +140,7 @@ def main() -> None:
     if said.todo == "record":
         return record(said.name, said.runs)
     old = README.read_text(encoding="utf-8")
-    if not BLOCK.search(old):
-        raise SystemExit("docs/results.py: README.md has lost the comments that enclose its results")
-    new = BLOCK.sub(lambda found: found[1] + table() + found[2], old)
+    new = filled(old)
     if said.todo == "check" and new != old:
         raise SystemExit("docs/results.py: README.md differs from the records; python docs/results.py write")
     if new != old:
@@ -146,4 +148,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, str(HERE.parent))
     main()

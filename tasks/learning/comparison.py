@@ -5,6 +5,8 @@ S seeds, n documents.
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -50,6 +52,16 @@ class Comparison:
         """The best checkpoint of a row's seed, counted from 0."""
         return load(self.out / "checkpoints" / self.names[row][seed] / "best.ckpt")
 
+    def name_plainly(self, row: str) -> None:
+        """Copy the best checkpoint of a row's first seed to the row's own name, where `atd.load` of a run looks."""
+        chosen = self.out / "checkpoints" / self.names[row][0] / "best.ckpt"
+        plain = self.out / "checkpoints" / row / "best.ckpt"
+        if plain != chosen:
+            plain.parent.mkdir(exist_ok=True)
+            temporary = plain.with_suffix(".tmp")
+            shutil.copyfile(chosen, temporary)
+            os.replace(temporary, plain)
+
     def losses(self, row: str) -> np.ndarray:
         """The summed nll of each test document (S×n)."""
         return np.stack([outcome.arrays["test"] for outcome in self.outcomes[row]])
@@ -68,7 +80,7 @@ def compare_models(
     """Train every model (row: what conf/model would say) on a corpus, with `seeds` seeds from `cfg.seed` on.
 
     `counts` names rows of n-grams. With `steps` every model has a step size of its own: `optim.lr` times the one that
-    is best on the validation part with the first seed.
+    is best on the validation part with the first seed. The first model is the one that the run folder stands for.
     """
     variants = {name: m if isinstance(m, Variant) else Variant(m) for name, m in models.items()}
     first, *others = range(cfg.seed, cfg.seed + seeds)
@@ -81,7 +93,9 @@ def compare_models(
     again = run_rows([Row(j.row, partial(train, cfg, data, out, j), others) for j in best.values()], store, workers)
     outcomes = {name: [*found[job.row], *again[job.row]] for name, job in best.items()}
     names = {name: [job.checkpoint(seed) for seed in (first, *others)] for name, job in best.items()}
-    return Comparison(out, names, outcomes | {name: found[name] for name in counts})
+    compared = Comparison(out, names, outcomes | {name: found[name] for name in counts})
+    compared.name_plainly(next(iter(variants)))
+    return compared
 
 
 @dataclass(frozen=True)

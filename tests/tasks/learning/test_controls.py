@@ -10,6 +10,7 @@ import pytest
 import torch
 from small_runs import composed
 
+from atd.models import load
 from tasks.learning.comparison import Comparison, compare_models
 from tasks.learning.controls import MEANING, Variant, available, control_models, paired_difference
 from tasks.learning.corpora import open_corpus
@@ -101,6 +102,8 @@ def test_every_row_may_have_its_own_step_size_and_several_seeds(tmp_path):
         assert found.losses(row).shape == found.losses("kneser-ney").repeat(2, 0).shape
         np.testing.assert_allclose(np.exp(first.arrays["test"].sum() / (20 * 30)), first.scores["perplexity"])
     assert found.trained("atd", 1).model.vectors().shape == (2, 8)
+    of_the_folder = load(tmp_path / "run").model
+    assert torch.equal(of_the_folder.vectors(), found.trained("atd").model.vectors())
 
 
 def test_workers_side_by_side_find_what_one_finds(tmp_path):
