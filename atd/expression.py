@@ -18,12 +18,16 @@ NEXT_TERM = re.compile(r"\s+[+\-−]\s|\s*$")
 def parse(text: str, names: Sequence[str]) -> Tensor:
     """The weight of every attribute in `names` (A). The mixed vector is `parse(text, names) @ vectors_AD`.
 
-    Names may hold any characters, signs and digits included: at each place the longest known name counts, so
-    `m/30/arts - f/20/arts` needs no quotes. Without a factor the weight is 1.
+    Names may hold any characters, signs and digits included: a text that is a name is that name, even `-1` or
+    `2*x`, and at each place of a sum the longest known name counts, so `m/30/arts - f/20/arts` needs no quotes.
+    Without a factor the weight is 1.
     """
     index = {name: i for i, name in enumerate(names)}
-    longest_first = sorted(index, key=len, reverse=True)
     weights = torch.zeros(len(names))
+    if text in index:
+        weights[index[text]] = 1
+        return weights
+    longest_first = sorted(index, key=len, reverse=True)
     at = 0
     while at < len(text.rstrip()):
         term = TERM.match(text, at)

@@ -35,3 +35,9 @@ def test_parse(text, weights):
 def test_a_wrong_mix_says_what_to_do(text, message):
     with pytest.raises(AtdError, match=message):
         parse(text, NAMES)
+
+
+@pytest.mark.parametrize("name", ["-1", "2*x", "+", " ", "a - b", "0.5*a + 0.5*b"])
+def test_a_text_that_is_a_name_is_that_name(name):
+    names = ["1", "x", "a", "b", name]
+    assert parse(name, names).tolist() == [0, 0, 0, 0, 1]
