@@ -24,7 +24,7 @@ def learning_curves(curves: Mapping[str, Sequence[Mapping[str, float]]], metric:
     ax.set_ylabel(metric.split("/")[-1])
     count_along(ax.xaxis)
     ax.grid(alpha=0.3)
-    ax.legend()
+    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)  # beside the curves, not over them
     return figure
 
 

@@ -46,7 +46,8 @@ class Comparison:
 
     @property
     def curves(self) -> dict[str, list[dict[str, float]]]:
-        return {n: o.facts["curve"] for row in self.names for n, o in zip(self.names[row], self.outcomes[row])}
+        """The learning curve of every row's first seed; those of the others lie on it."""
+        return {row: self.outcomes[row][0].facts["curve"] for row in self.names}
 
     def trained(self, row: str, seed: int = 0) -> Trained:
         """The best checkpoint of a row's seed, counted from 0."""
