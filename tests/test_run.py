@@ -18,7 +18,15 @@ from atd.models import load
 from datamodules.sample import book_groups, polysemous_words, similar_books
 
 ROOT = Path(__file__).parent.parent
-SMALL = ["model.K=24", "model.F=24", "model.D=8", "model.dropout=0.05", "optim.samples=300", "optim.lr=0.01"]
+SMALL = [
+    "model.K=24",
+    "model.F=24",
+    "model.D=8",
+    "model.dropout=0.05",
+    "optim.samples=300",
+    "optim.lr=0.01",
+    "optim.decay=0.2",
+]
 SMALL += ["trainer.threads=1", "trainer.max_epochs=4", "trainer.min_steps=0", "trainer.checkpoint_every=7"]
 
 

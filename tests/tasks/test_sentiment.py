@@ -240,7 +240,13 @@ def test_doc2vec_is_the_same_in_every_process(little_treebank, tmp_path):
 
 
 def test_the_default_of_sgd_learns_on_the_sample(tmp_path):
-    small = "trainer.max_epochs=2", "logger=none", f"paths.cache={tmp_path}/cache", f"hydra.run.dir={tmp_path}/run"
+    small = (
+        "trainer.max_epochs=2",
+        "trainer.min_steps=0",
+        "logger=none",
+        f"paths.cache={tmp_path}/cache",
+        f"hydra.run.dir={tmp_path}/run",
+    )
     done = run("task=tour", "data=treebank_sample", "optim=sgd", *small)
     assert done.returncode == 0, done.stderr[-3000:]
     curves = list(tmp_path.glob("run/checkpoints/*/finished.json"))
