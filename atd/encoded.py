@@ -57,6 +57,14 @@ class EncodedCorpus(Ragged):
         order = np.random.default_rng(seed).permutation(len(self.attributes))
         return replace(self, attributes=self.attributes[order])
 
+    def sample(self, words: int) -> EncodedCorpus:
+        """Random documents that have about so many words together, always the same; all if there are no more."""
+        if len(self.tokens) <= words:
+            return self
+        order = np.random.default_rng(0).permutation(len(self))
+        enough = int(np.searchsorted(np.cumsum(self.lengths[order]), words)) + 1
+        return self.take(np.sort(order[:enough]))
+
     def take(self, rows: np.ndarray) -> EncodedCorpus:
         """The corpus of some documents (a mask or indices). Neighbouring ones are a view, others a copy."""
         index = np.asarray(rows)

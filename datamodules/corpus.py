@@ -21,6 +21,7 @@ from datamodules import sample
 from datamodules.cache import fingerprint, open_or_build
 
 SPLITS = ("train", "val", "test")
+VALIDATION_WORDS = 50_000  # enough to compare epochs on: the exact softmax of more would take as long as training
 
 
 class Windows(LightningDataModule):
@@ -42,16 +43,28 @@ class Windows(LightningDataModule):
         return loader
 
     def val_dataloader(self) -> WindowLoader:
-        return self.loader("val")
+        """What epochs are compared by: all of the validation part, or a random few documents of a long one."""
+        few = self.encoded["val"].sample(VALIDATION_WORDS)
+        return self.batches(few, shuffle=False)
 
     def test_dataloader(self) -> WindowLoader:
         return self.loader("test")
 
     def loader(self, split: str, shuffle: bool = False) -> WindowLoader:
-        """Batches of one split, this process's share of them when there are several."""
+        return self.batches(self.encoded[split], shuffle)
+
+    def batches(self, texts: EncodedCorpus, shuffle: bool, groups: np.ndarray | None = None) -> WindowLoader:
+        """Batches of some texts, this process's share of them when there are several. A batch is of one group."""
         rank, world_size = (self.trainer.global_rank, self.trainer.world_size) if self.trainer else (0, 1)
         return WindowLoader(
-            self.encoded[split], self.context, self.batch_size, self.seed, shuffle, rank=rank, world_size=world_size
+            texts,
+            self.context,
+            self.batch_size,
+            self.seed,
+            shuffle,
+            rank=rank,
+            world_size=world_size,
+            groups=groups,
         )
 
     def state_dict(self) -> dict[str, Any]:

@@ -174,19 +174,9 @@ class Languages(Corpus):
     def vocabularies(self) -> list[Vocabulary]:
         return [Vocabulary.from_state(state) for state in self.encoded["train"].meta["vocabularies"]]
 
-    def loader(self, split: str, shuffle: bool = False) -> WindowLoader:
+    def batches(self, texts: EncodedCorpus, shuffle: bool, groups: np.ndarray | None = None) -> WindowLoader:
         """Batches of one language each when vocabularies are unshared."""
-        part = self.encoded[split]
-        return WindowLoader(
-            part,
-            self.context,
-            self.batch_size,
-            self.seed,
-            shuffle,
-            groups=part.attributes if self.unit == "word" else None,
-            rank=self.trainer.global_rank if self.trainer else 0,
-            world_size=self.trainer.world_size if self.trainer else 1,
-        )
+        return super().batches(texts, shuffle, texts.attributes if self.unit == "word" else groups)
 
 
 def held_out(n: int) -> np.ndarray:

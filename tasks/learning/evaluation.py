@@ -28,7 +28,7 @@ def perplexities(module: LanguageModel, data: Corpus) -> dict[str, float]:
     """Of the test and the validation part, named as in metrics.json."""
     return {
         "perplexity": perplexity(module, data.test_dataloader()),
-        "perplexity_dev": perplexity(module, data.val_dataloader()),
+        "perplexity_dev": perplexity(module, data.loader("val")),
     }
 
 

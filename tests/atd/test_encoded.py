@@ -101,3 +101,12 @@ def test_arrays_that_do_not_fit_are_refused(change, says):
     kept = {name: getattr(whole, name) for name in ("tokens", "offsets", "attributes", "columns", "meta")}
     with pytest.raises(ValueError, match=says):
         EncodedCorpus(**kept | change)
+
+
+def test_a_sample_is_some_documents_of_about_so_many_words():
+    texts = corpus("several")
+    few = texts.sample(8)
+    assert 8 <= len(few.tokens) < N and np.array_equal(few.tokens, texts.sample(8).tokens)
+    whole = [of(texts, d) for d in range(len(texts))]
+    assert all(of(few, d) in whole for d in range(len(few)))
+    assert texts.sample(N) is texts
