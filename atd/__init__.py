@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from atd.lm import MultiplicativeLM as MultiplicativeLM
     from atd.lm import TensorLM as TensorLM
     from atd.lm import UnsharedLM as UnsharedLM
-    from atd.models import Trained as Trained
     from atd.models import load as load
     from atd.tensor import FactoredTensor as FactoredTensor
     from atd.tokeniser import Tokeniser as Tokeniser
+    from atd.trained import Trained as Trained
     from atd.vocabulary import Vocabulary as Vocabulary
 
     __version__: str
@@ -32,7 +32,7 @@ _HOMES = {
     "MultiplicativeLM": "atd.lm",
     "TensorLM": "atd.lm",
     "Tokeniser": "atd.tokeniser",
-    "Trained": "atd.models",
+    "Trained": "atd.trained",
     "UnsharedLM": "atd.lm",
     "Vocabulary": "atd.vocabulary",
     "load": "atd.models",

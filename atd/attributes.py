@@ -5,7 +5,7 @@ B batch, A attributes, D attribute dim, M attributes per text (1, or several tha
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -14,6 +14,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 ACTIVATIONS = {"relu": torch.relu, "identity": lambda x: x}
+
+
+class Blend(NamedTuple):
+    """Attributes that have shares in a text: ids (B×M, integers) and their shares (B×M)."""
+
+    ids: Tensor
+    shares: Tensor
+
+    def to(self, *place: Any, **options: Any) -> Blend:
+        return Blend(self.ids.to(*place, **options), self.shares.to(*place, **options))
 
 
 class AttributeTable(nn.Module):
@@ -52,8 +62,10 @@ class AttributeTable(nn.Module):
     def act(self, x: Tensor) -> Tensor:
         return ACTIVATIONS[self.activation](x)
 
-    def forward(self, attribute: Tensor) -> Tensor:
-        """Ids (B or B×M, integers) or ready vectors (B×D, floats) to x_BD."""
+    def forward(self, attribute: Tensor | Blend) -> Tensor:
+        """Ids (B or B×M, integers), ids with shares, or ready vectors (B×D, floats) to x_BD."""
+        if isinstance(attribute, Blend):
+            return self.act((self.rows(attribute.ids) * attribute.shares[..., None]).sum(1))
         if attribute.is_floating_point():
             return attribute
         rows = self.rows(attribute)
@@ -75,6 +87,10 @@ class AttributeTable(nn.Module):
     def vectors(self) -> Tensor:
         """Every attribute's x (A×D)."""
         return self.act(self.L)
+
+    def blended(self, shares_PA: Tensor) -> Tensor:
+        """The x of profiles in which every attribute has a share (P×D)."""
+        return self.act(shares_PA.to(self.L) @ self.L)
 
 
 class CentredTable(AttributeTable):
@@ -112,12 +128,16 @@ class CentredTable(AttributeTable):
         words_M = self.count.new_zeros(M).index_add_(0, self.column, self.count)
         return sums_MD / words_M.clamp(min=1)[:, None]
 
-    def forward(self, attribute: Tensor) -> Tensor:
+    def forward(self, attribute: Tensor | Blend) -> Tensor:
         x = super().forward(attribute)
-        return x if attribute.is_floating_point() else x - self.means().sum(0)
+        ready = isinstance(attribute, Tensor) and attribute.is_floating_point()
+        return x if ready else x - self.means().sum(0)
 
     def vectors(self) -> Tensor:
         return self.L - self.means()[self.column]
+
+    def blended(self, shares_PA: Tensor) -> Tensor:
+        return shares_PA.to(self.L) @ self.vectors()
 
 
 class SharedRows(torch.autograd.Function):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from atd.design import Design
 from atd.ragged import Ragged, offsets_of
 from atd.vocabulary import Vocabulary
 
@@ -18,13 +19,15 @@ class EncodedCorpus(Ragged):
 
     `tokens` (n_tokens,) int32 · `offsets` (n_docs+1,) int64 · `attributes` int32: (n_docs,), (n_docs, M), or
     (n_tokens,) with `per_token` · `columns`: further values per document, NumPy or Arrow arrays · `meta`: JSON values,
-    among them `vocabulary` and `attributes` (their names).
+    among them `vocabulary`, `attributes` (their names) and `design` (how columns make attributes) · `shares` float32
+    (n_docs, M): of the attributes, all 1 if None.
     """
 
     attributes: np.ndarray
     columns: dict[str, Any] = field(default_factory=dict)
     meta: dict[str, Any] = field(default_factory=dict)
     per_token: bool = False
+    shares: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         documents, n = len(self), len(self.tokens)
@@ -41,21 +44,25 @@ class EncodedCorpus(Ragged):
     def vocabulary(self) -> Vocabulary:
         return Vocabulary.from_state(self.meta["vocabulary"])
 
-    def attribute_counts(self, A: int) -> tuple[np.ndarray, np.ndarray]:
-        """How many words each attribute has (A), and the column it is a value of (A): 0 if a text has one attribute."""
+    @cached_property
+    def design(self) -> Design:
+        """What the attributes are combinations of, and how many words of these documents each has."""
+        state, names = self.meta.get("design"), self.meta["attributes"]
+        design = Design.from_state(state) if state else Design.plain(names)
+        return replace(design, words_A=self.attribute_words(len(names)))
+
+    def attribute_words(self, A: int) -> np.ndarray:
+        """How many words each attribute has (A)."""
         ids_nM = self.attributes.reshape(len(self.attributes), -1)
+        shares_nM = np.ones(ids_nM.shape) if self.shares is None else self.shares
         words_n = np.ones(len(ids_nM)) if self.per_token else self.lengths
-        counts_A = np.zeros(A)
-        column_A = np.zeros(A, dtype=np.int64)
-        for m, ids_n in enumerate(ids_nM.T):
-            counts_A += np.bincount(ids_n, weights=words_n, minlength=A)
-            column_A[np.unique(ids_n)] = m
-        return counts_A, column_A
+        return np.bincount(ids_nM.ravel(), (words_n[:, None] * shares_nM).ravel(), A)
 
     def shuffled(self, seed: int) -> EncodedCorpus:
         """The same documents with their attributes dealt to them at random: a control."""
         order = np.random.default_rng(seed).permutation(len(self.attributes))
-        return replace(self, attributes=self.attributes[order])
+        shares = None if self.shares is None else self.shares[order]
+        return replace(self, attributes=self.attributes[order], shares=shares)
 
     def sample(self, words: int) -> EncodedCorpus:
         """Random documents that have about so many words together, always the same; all if there are no more."""
@@ -74,11 +81,13 @@ class EncodedCorpus(Ragged):
         where, offsets = self.where(index)
         attributes = self.attributes[where if self.per_token else index]
         columns = {name: values.take(index) for name, values in self.columns.items()}
-        return EncodedCorpus(self.tokens[where], offsets, attributes, columns, self.meta, self.per_token)
+        shares = None if self.shares is None else self.shares[index]
+        return EncodedCorpus(self.tokens[where], offsets, attributes, columns, self.meta, self.per_token, shares)
 
     def _slice(self, first: int, last: int) -> EncodedCorpus:
         flat = slice(self.offsets[first], self.offsets[last])
         attributes = self.attributes[flat if self.per_token else slice(first, last)]
         columns = {name: values[first:last] for name, values in self.columns.items()}
         offsets = offsets_of(self.lengths[first:last])
-        return EncodedCorpus(self.tokens[flat], offsets, attributes, columns, self.meta, self.per_token)
+        shares = None if self.shares is None else self.shares[first:last]
+        return EncodedCorpus(self.tokens[flat], offsets, attributes, columns, self.meta, self.per_token, shares)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from atd.attributes import AttributeTable
+from atd.attributes import AttributeTable, Blend
 from atd.noise import NoiseDraw
 from atd.softmax import exact_nll, sampled_nll
 from atd.tensor import FactoredTensor
@@ -25,7 +25,7 @@ class NextWordModel(nn.Module):
     C: nn.Parameter
     b: nn.Parameter
 
-    def hidden(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
+    def hidden(self, context_BN: Tensor, attribute: Tensor | Blend | None = None, language: int = 0) -> Tensor:
         raise NotImplementedError
 
     def output(self, language: int = 0) -> tuple[Tensor, Tensor]:
@@ -40,7 +40,7 @@ class NextWordModel(nn.Module):
         """x of every attribute (A×D), of models that have attributes."""
         raise NotImplementedError
 
-    def logits(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
+    def logits(self, context_BN: Tensor, attribute: Tensor | Blend | None = None, language: int = 0) -> Tensor:
         W, b = self.output(language)
         return functional.linear(self.hidden(context_BN, attribute, language), W, b)
 
@@ -48,7 +48,7 @@ class NextWordModel(nn.Module):
         self,
         context_BN: Tensor,
         target_B: Tensor,
-        attribute: Tensor | None = None,
+        attribute: Tensor | Blend | None = None,
         language: int = 0,
         reduction: str = "mean",
     ) -> Tensor:
@@ -61,7 +61,7 @@ class NextWordModel(nn.Module):
         context_BN: Tensor,
         target_B: Tensor,
         draw: NoiseDraw,
-        attribute: Tensor | None = None,
+        attribute: Tensor | Blend | None = None,
         language: int = 0,
     ) -> Tensor:
         """A cheap estimate for training: the softmax over the target and the noise words of this step."""
@@ -93,6 +93,10 @@ class AttributeModel(NextWordModel):
         """x of every attribute (A×D)."""
         return self.attributes.vectors()
 
+    def blended(self, shares_PA: Tensor) -> Tensor:
+        """x of profiles in which every attribute has a share (P×D)."""
+        return self.attributes.blended(shares_PA)
+
 
 def predict(r_BNK: Tensor, C: Tensor) -> Tensor:
     """r̂ = Σᵢ C⁽ⁱ⁾ r_{wᵢ} (eqs. 1 and 4), as one product over the concatenated context."""
@@ -112,7 +116,7 @@ class LogBilinearLM(NextWordModel):
         nn.init.normal_(self.R, std=K**-0.5)
         start_contexts(self.C)
 
-    def hidden(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
+    def hidden(self, context_BN: Tensor, attribute: Tensor | Blend | None = None, language: int = 0) -> Tensor:
         r_BK = predict(functional.embedding(context_BN, self.R), self.C)
         return functional.dropout(r_BK, self.dropout, self.training)
 
@@ -183,7 +187,7 @@ class MultiplicativeLM(FactoredTensor, AttributeModel):
         """The matrices W_fk C⁽ⁱ⁾ᵀ W_fkᵀ one below the other (NF×F): `W_fk r̂` from the rows of the context's words."""
         return (self.W_fk @ self.C.transpose(1, 2) @ self.W_fk.T).flatten(0, 1)
 
-    def hidden(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
+    def hidden(self, context_BN: Tensor, attribute: Tensor | Blend | None = None, language: int = 0) -> Tensor:
         """f_BF (eq. 5). With no attribute the gate is left out: the unconditioned model."""
         f_BF = self.context(context_BN)
         if attribute is not None:
@@ -227,7 +231,7 @@ class UnsharedLM(MultiplicativeLM):
         """Rows of `W_fv` and `b` that belong to the language."""
         return slice(self.bounds[language], self.bounds[language + 1])
 
-    def hidden(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
+    def hidden(self, context_BN: Tensor, attribute: Tensor | Blend | None = None, language: int = 0) -> Tensor:
         return super().hidden(context_BN + self.bounds[language], attribute)
 
     def output(self, language: int = 0) -> tuple[Tensor, Tensor]:
@@ -250,7 +254,7 @@ class TensorLM(AttributeModel):
         self.attributes = AttributeTable(A, D, activation)
         start_contexts(self.C)
 
-    def hidden(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
+    def hidden(self, context_BN: Tensor, attribute: Tensor | Blend | None = None, language: int = 0) -> Tensor:
         """r̂ ⊗ x flattened (B×KD), so that the output layer is T flattened likewise."""
         if attribute is None:
             raise ValueError("the unfactored tensor has no unconditioned form: give an attribute")

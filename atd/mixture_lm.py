@@ -8,6 +8,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
+from atd.attributes import Blend
 from atd.lm import MultiplicativeLM
 from atd.noise import NoiseDraw
 from atd.softmax import exact_nll, sampled_nll
@@ -34,9 +35,13 @@ class MixtureLM(MultiplicativeLM):
         x_AJD = self.attributes.vectors().view(*self.u.shape, -1)
         return (self.weights()[:, :, None] * x_AJD).sum(1)
 
-    def hidden(self, context_BN: Tensor, attribute: Tensor | None = None, language: int = 0) -> Tensor:
+    def blended(self, shares_PA: Tensor) -> Tensor:
+        x_AD = self.vectors()
+        return shares_PA.to(x_AD) @ x_AD
+
+    def hidden(self, context_BN: Tensor, attribute: Tensor | Blend | None = None, language: int = 0) -> Tensor:
         """Without a mixture there is one hidden vector: that of the mean x of an attribute, or of a ready x."""
-        if attribute is not None and not attribute.is_floating_point():
+        if isinstance(attribute, Tensor) and not attribute.is_floating_point():
             attribute = self.vectors()[attribute]
         return super().hidden(context_BN, attribute, language)
 
@@ -64,11 +69,11 @@ class MixtureLM(MultiplicativeLM):
         self,
         context_BN: Tensor,
         target_B: Tensor,
-        attribute: Tensor | None = None,
+        attribute: Tensor | Blend | None = None,
         language: int = 0,
         reduction: str = "mean",
     ) -> Tensor:
-        if attribute is None or attribute.is_floating_point():
+        if not isinstance(attribute, Tensor) or attribute.is_floating_point():
             return super().nll(context_BN, target_B, attribute, language, reduction)
         return self.mixed(self.component_nll(context_BN, target_B, attribute), attribute, reduction)
 
@@ -77,10 +82,10 @@ class MixtureLM(MultiplicativeLM):
         context_BN: Tensor,
         target_B: Tensor,
         draw: NoiseDraw,
-        attribute: Tensor | None = None,
+        attribute: Tensor | Blend | None = None,
         language: int = 0,
     ) -> Tensor:
-        if attribute is None or attribute.is_floating_point():
+        if not isinstance(attribute, Tensor) or attribute.is_floating_point():
             return super().sampled_nll(context_BN, target_B, draw, attribute, language)
         target = target_B.repeat_interleave(self.components)
         f = self.gated_copies(context_BN, attribute)

@@ -22,6 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from atd.attributes import Blend
 from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
 from atd.permutation import Permutation
@@ -39,13 +40,18 @@ class WindowBatch:
 
     context: Tensor  # B×N
     target: Tensor  # B
-    attribute: Tensor  # B, or B×M
+    attribute: Tensor | Blend  # B, or B×M
     language: int = 0  # the group of documents it is from, when vocabularies are unshared
     weight: float = 1.0
     place: tuple[int, int] | None = None
 
     def __len__(self) -> int:
         return len(self.target)
+
+    @property
+    def ids(self) -> Tensor:
+        """The attributes without their shares."""
+        return self.attribute.ids if isinstance(self.attribute, Blend) else self.attribute
 
     def to(self, device: torch.device | str, **options: Any) -> WindowBatch:
         moved = {name: getattr(self, name).to(device, **options) for name in ("context", "target", "attribute")}
@@ -180,10 +186,15 @@ class WindowLoader(Position):
         token, start, document = self.parts[g].locate(order(i) if self.shuffle else i)
         context_BN = windows(self.corpus.tokens, token, start, self.context)
         target_B = self.corpus.tokens.take(token).astype(np.int64)
-        attribute = self.corpus.attributes[token if self.corpus.per_token else document].astype(np.int64)
         return WindowBatch(
             context=torch.from_numpy(context_BN),
             target=torch.from_numpy(target_B),
-            attribute=torch.from_numpy(attribute),
+            attribute=self._attributes(document, token),
             language=self.group_ids[g],
         )
+
+    def _attributes(self, document: np.ndarray, token: np.ndarray) -> Tensor | Blend:
+        at = token if self.corpus.per_token else document
+        ids = torch.from_numpy(self.corpus.attributes[at].astype(np.int64))
+        shares = self.corpus.shares
+        return ids if shares is None else Blend(ids, torch.from_numpy(shares[at]))

@@ -13,13 +13,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from atd.design import Design
 from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
 from atd.settings import number, optional, whole
 from datamodules.corpus import Corpus, by_split, sample_folder
 from datamodules.encode import count_vocabulary, ids
 from datamodules.readers.blogs import attribute_names, find_blogs, prolific, read_authors, read_blogs
-from datamodules.table import by_name, composed, random_split
+from datamodules.table import by_name, coded, random_split
 
 PARTS = ("gender", "age_group", "industry")
 UNSEEN = 3  # the number, after those of train, val and test, of the split that holds the tuples left out
@@ -73,7 +74,7 @@ class Blogs(Corpus):
             raise AtdError(f"data.prolific={self.prolific}: there are only {len(authors)} authors; leave some")
         table = some_posts(read_blogs(self.path, rest), self.posts)
         unseen = left_out(table, self.leave_out)
-        attributes, names = self._attributes(table, unseen)
+        attributes, design = self._attributes(table, unseen)
         split = np.full(len(table), UNSEEN, dtype=np.int8)
         tuples = by_name(
             attribute_names(table).combine_chunks()
@@ -85,18 +86,17 @@ class Blogs(Corpus):
         tokens = self.tokeniser.folded(table["text"])
         vocabulary = count_vocabulary(tokens, self.min_count, self.max_size, documents=split[order] == 0)
         columns = {"split": split[order], "author": table["author"].to_numpy()}
-        meta = {"vocabulary": vocabulary.state(), "attributes": names}
+        meta = {"vocabulary": vocabulary.state(), "attributes": design.names, "design": design.state()}
         return EncodedCorpus(ids(tokens, vocabulary), tokens.offsets, attributes[order], columns, meta)
 
-    def _attributes(self, table: pa.Table, unseen: np.ndarray) -> tuple[np.ndarray, list[str]]:
-        """(ids, names). A tuple left out has no id (−1); its gender, age group and industry have theirs."""
-        if self.compose:
-            return composed({part: by_name(table[part].combine_chunks()) for part in PARTS})
-        tuples = attribute_names(table)
-        column = by_name(tuples.filter(pa.array(~unseen)).combine_chunks())
-        attributes = np.full(len(table), -1, dtype=np.int32)
-        attributes[~unseen] = column.indices.to_numpy()
-        return attributes, column.dictionary.to_pylist()
+    def _attributes(self, table: pa.Table, unseen: np.ndarray) -> tuple[np.ndarray, Design]:
+        """(ids, what they stand for). A tuple left out has the id −1; its gender, age and industry have theirs."""
+        columns, codes = zip(*(coded(part, by_name(table[part].combine_chunks())) for part in PARTS))
+        terms = [(q,) for q in range(len(PARTS))] if self.compose else [tuple(range(len(PARTS)))]
+        seen = [(ids[~unseen], shares[~unseen]) for ids, shares in codes]
+        design = Design.of(columns, terms, codes if self.compose else seen)
+        attributes, shares = design.encode(codes)
+        return attributes if shares is None else np.where(shares[:, 0] > 0, attributes, -1), design
 
     def setup(self, stage: str | None = None) -> None:
         if not self.encoded:

@@ -25,7 +25,7 @@ import pyarrow as pa
 from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
 
-FORMAT = 1  # raise when the meaning of the file, of a tokeniser or of a reader changes: old caches are then left alone
+FORMAT = 2  # raise when the meaning of the file, of a tokeniser or of a reader changes: old caches are then left alone
 BLOCK = 1 << 20
 CHECKED_BLOCKS = 256  # files up to 256 MB are checked whole (0.1 s), larger ones in as many evenly spaced blocks
 
@@ -44,6 +44,9 @@ def write_corpus(corpus: EncodedCorpus, path: Path) -> None:
         columns["attributes"] = pa.FixedSizeListArray.from_arrays(flat, corpus.attributes.shape[1])
     else:
         columns["attributes"] = pa.array(corpus.attributes, type=pa.int32())
+    if corpus.shares is not None:
+        flat = pa.array(np.ascontiguousarray(corpus.shares, dtype=np.float32).ravel())
+        columns["shares"] = pa.FixedSizeListArray.from_arrays(flat, corpus.shares.shape[1])
     columns |= {f"column:{k}": _plain(v) for k, v in corpus.columns.items()}
     batch = pa.record_batch(columns, metadata={"atd": json.dumps(corpus.meta)})
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as writer:
@@ -56,7 +59,7 @@ def open_corpus(path: Path) -> EncodedCorpus:
         with pa.memory_map(str(path)) as source:
             batch = pa.ipc.open_file(source).get_batch(0)
         arrays = dict(zip(batch.schema.names, batch.columns))
-        tokens, attributes = arrays.pop("tokens"), arrays.pop("attributes")
+        tokens, attributes, shares = arrays.pop("tokens"), arrays.pop("attributes"), arrays.pop("shares", None)
         return EncodedCorpus(
             tokens=tokens.values.to_numpy(),
             offsets=tokens.offsets.to_numpy(),
@@ -64,6 +67,7 @@ def open_corpus(path: Path) -> EncodedCorpus:
             columns={k.removeprefix("column:"): _numpy_if_numeric(v) for k, v in arrays.items()},
             meta=json.loads(batch.schema.metadata[b"atd"]),
             per_token=pa.types.is_large_list(attributes.type),
+            shares=None if shares is None else _attributes(shares),
         )
     except FileNotFoundError:
         raise

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,51 +11,65 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from atd.design import KNOTS, MISSING, Codes, Column, Design, terms_of
 from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
-from atd.settings import TEXT, Rule, listed, mapped, number, optional, whole
+from atd.settings import TEXT, Rule, either, listed, mapped, number, optional, whole
 from datamodules.corpus import Corpus, by_split
 from datamodules.encode import count_vocabulary, ids
 from datamodules.readers.table import read_table
 
-MISSING = "missing"
 COMPOSE = Rule(lambda v: isinstance(v, bool) or v == "residual", "true, false or residual")
 COLUMNS = Rule(lambda v: listed(TEXT).fits(v) and len(v) > 0, "a list of columns, such as [age,gender]")
 
 
 class TableCorpus(Corpus):
-    """A row is a document. With `compose` each value of each column of `attributes` has a vector (age=20s, gender=f),
-    and those of a text add up; `compose=residual` gives each distinct tuple one more, what it adds to the sum of its
-    values; without, only tuples have one (20s/f). Values of a single column are named alone (20s).
+    """A row is a document. Each value of each column of `attributes` has a vector (age=20s, gender=f), and those of a
+    text add up. `formula` says it otherwise: with `age*gender + industry` pairs of age and gender have vectors, too.
+    `compose=false` is the formula `age:gender`, where only tuples have vectors (20s/f); `compose=residual` gives each
+    tuple one besides, for what it adds to the sum of its values. Values of a single column are named alone (20s).
 
-    `bins` makes ranges of numeric columns, {age: 4} four of equal counts. `holdout` is the share of rows for
-    validation, and as much again for test; `split_seed` draws them, apart from the seed of training. Every attribute
-    that occurs at all occurs in train, and a value that is not there is one of its own, `missing`. `text` is the column
-    of text; a row without any is an error, or left out with `drop_empty`.
+    Columns of numbers: those in `continuous` have vectors at a few knots, five unless {year: 9} says otherwise, and a
+    number between two knots has a share of both. `bins` makes ranges instead, {age: 4} four of equal counts.
+
+    `holdout` is the share of rows for validation, and as much again for test; `split_seed` draws them, apart from the
+    seed of training. With `group` all rows that have one value in that column, say an author, are on one side. Every
+    attribute that occurs at all occurs in train, and a value that is not there is one of its own, `missing`. `text` is
+    the column of text; a row without any is an error, or left out with `drop_empty`.
     """
 
     def __init__(
         self,
         *,
         text: str,
-        attributes: Annotated[Sequence[str], COLUMNS],
+        attributes: Annotated[Sequence[str] | None, optional(COLUMNS)] = None,
+        formula: Annotated[str | None, optional(TEXT)] = None,
         compose: Annotated[bool | str, COMPOSE] = True,
+        continuous: Annotated[Sequence[str] | Mapping[str, int], either(listed(TEXT), mapped(whole(2)))] = (),
         bins: Annotated[Mapping[str, int] | None, optional(mapped(whole(2)))] = None,
         holdout: Annotated[float, number(0, 0.3, open_low=True)] = 0.1,
         split_seed: Annotated[int, whole(0)] = 0,
+        group: Annotated[str | None, optional(TEXT)] = None,
         drop_empty: bool = False,
         **common: Any,
     ):
         super().__init__(**common)
+        if (attributes is None) == (formula is None):
+            raise AtdError("data.attributes, data.formula: give one of them, such as data.attributes=[age,gender]")
         self.text = text
-        self.chosen = list(attributes)
-        self.compose = compose if len(self.chosen) > 1 else False
+        self.terms = terms_of(formula) if formula else terms_of_columns(list(attributes or ()), compose)
+        self.chosen = list(dict.fromkeys(itertools.chain(*self.terms)))
+        self.knots = dict(continuous if isinstance(continuous, Mapping) else dict.fromkeys(continuous, KNOTS))
         self.bins = dict(bins or {})
         self.holdout = holdout
         self.split_seed = split_seed
+        self.group = group
         self.drop_empty = drop_empty
-        if strange := [column for column in self.bins if column not in self.chosen]:
-            raise AtdError(f"data.bins.{strange[0]}: not among data.attributes, which are {', '.join(self.chosen)}")
+        for setting, columns in (("bins", self.bins), ("continuous", self.knots)):
+            if strange := [column for column in columns if column not in self.chosen]:
+                raise AtdError(
+                    f"data.{setting}.{strange[0]}: not among data.attributes, which are {', '.join(self.chosen)}"
+                )
 
     def inputs(self) -> list[Path]:
         if not self.path.is_file():
@@ -62,21 +77,23 @@ class TableCorpus(Corpus):
         return [self.path]
 
     def settings(self) -> dict[str, Any]:
-        names = ("text", "chosen", "compose", "bins", "holdout", "split_seed", "drop_empty")
+        names = ("text", "terms", "knots", "bins", "holdout", "split_seed", "group", "drop_empty")
         return {name: getattr(self, name) for name in names}
 
     def build(self) -> EncodedCorpus:
-        table = read_table(self.path, self.text, self.chosen, self.drop_empty)
-        values = {name: self._values(name, table[name]) for name in self.chosen}
-        attributes, names = COMPOSED[self.compose](values)
-        split = random_split(attributes, self.holdout, self.split_seed)
+        extra = [self.group] if self.group and self.group not in self.chosen else []
+        table = read_table(self.path, self.text, [*self.chosen, *extra], self.drop_empty)
+        values = {name: self._values(name, table[name]) for name in self.chosen if name not in self.knots}
+        design, attributes, shares = self._design(table, values)
+        split = random_split(attributes, self.holdout, self.split_seed, self._groups(table))
         order = by_split(split)
-        attributes, split = attributes[order], split[order]
         tokens = self.tokeniser.folded(table["text"].take(pa.array(order)))
-        vocabulary = count_vocabulary(tokens, self.min_count, self.max_size, documents=split == 0)
-        columns = {"split": split} | {name: column.take(pa.array(order)) for name, column in values.items()}
-        meta = {"vocabulary": vocabulary.state(), "attributes": names, "columns": self.chosen}
-        return EncodedCorpus(ids(tokens, vocabulary), tokens.offsets, attributes, columns, meta)
+        vocabulary = count_vocabulary(tokens, self.min_count, self.max_size, documents=split[order] == 0)
+        columns = {"split": split[order]} | {name: column.take(pa.array(order)) for name, column in values.items()}
+        meta = {"vocabulary": vocabulary.state(), "attributes": design.names, "design": design.state()}
+        shares = None if shares is None else shares[order]
+        tokens_n = ids(tokens, vocabulary)
+        return EncodedCorpus(tokens_n, tokens.offsets, attributes[order], columns, meta, shares=shares)
 
     def _values(self, name: str, column: pa.ChunkedArray) -> pa.DictionaryArray:
         """The column as names, ranges of numbers in their order."""
@@ -85,6 +102,44 @@ class TableCorpus(Corpus):
             return binned(self.path, name, column, self.bins[name])
         return by_name(pc.fill_null(column, MISSING))
 
+    def _design(
+        self, table: pa.Table, values: Mapping[str, pa.DictionaryArray]
+    ) -> tuple[Design, np.ndarray, np.ndarray | None]:
+        """(the design, the attributes of every row, their shares)."""
+        columns, codes = [], []
+        for name in self.chosen:
+            if name in self.knots:
+                numbers = numbers_of(self.path, name, table[name].combine_chunks(), "data.continuous")
+                columns.append(Column.of_numbers(name, numbers, self.knots[name]))
+                codes.append(columns[-1].encode(numbers))
+            else:
+                column, code = coded(name, values[name])
+                columns.append(column)
+                codes.append(code)
+        terms = [tuple(self.chosen.index(name) for name in term) for term in self.terms]
+        design = Design.of(columns, terms, codes)
+        return design, *design.encode(codes)
+
+    def _groups(self, table: pa.Table) -> np.ndarray | None:
+        """The number of every row's group."""
+        if self.group is None:
+            return None
+        return by_name(pc.fill_null(table[self.group].combine_chunks(), MISSING)).indices.to_numpy()
+
+
+def terms_of_columns(columns: list[str], compose: bool | str) -> list[tuple[str, ...]]:
+    """What `compose` means: every column a term, all columns one term, or both."""
+    alone: list[tuple[str, ...]] = [(column,) for column in columns]
+    if compose is False or len(columns) == 1:
+        return [tuple(columns)]
+    return [*alone, tuple(columns)] if compose == "residual" else alone
+
+
+def coded(name: str, values: pa.DictionaryArray) -> tuple[Column, Codes]:
+    """A column of names and the code of every row."""
+    ids_n1 = values.indices.to_numpy().astype(np.int32)[:, None]
+    return Column(name, values.dictionary.to_pylist()), (ids_n1, np.ones(ids_n1.shape, np.float32))
+
 
 def by_name(column: pa.Array) -> pa.DictionaryArray:
     """The column as names, sorted."""
@@ -92,12 +147,17 @@ def by_name(column: pa.Array) -> pa.DictionaryArray:
     return _sorted(encoded, sorted(encoded.dictionary.to_pylist()))
 
 
+def numbers_of(path: Path, name: str, column: pa.Array, setting: str) -> np.ndarray:
+    """The column as numbers; NaN where it is missing."""
+    try:
+        return pc.cast(pc.utf8_trim_whitespace(column), pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid as error:
+        raise AtdError(f"{path}: {setting} needs numbers in {name!r} ({str(error).splitlines()[0]})") from None
+
+
 def binned(path: Path, name: str, column: pa.Array, n: int) -> pa.DictionaryArray:
     """Ranges of nearly equal counts, named by the smallest and largest value that occur in them."""
-    try:
-        numbers = pc.cast(pc.utf8_trim_whitespace(column), pa.float64()).to_numpy(zero_copy_only=False)
-    except pa.ArrowInvalid as error:
-        raise AtdError(f"{path}: data.bins needs numbers in {name!r} ({str(error).splitlines()[0]})") from None
+    numbers = numbers_of(path, name, column, "data.bins")
     known = np.isfinite(numbers)
     if not known.any():
         raise AtdError(f"{path}: column {name!r} holds no number to make ranges of")
@@ -112,53 +172,31 @@ def binned(path: Path, name: str, column: pa.Array, n: int) -> pa.DictionaryArra
     return _sorted(pa.array([names.get(b, MISSING) for b in bin_of.tolist()]).dictionary_encode(), order)
 
 
-def tuples(values: Mapping[str, pa.DictionaryArray]) -> tuple[np.ndarray, list[str]]:
-    """(id of every row's tuple (n,) int32, the names of the distinct tuples)."""
-    codes = np.stack([v.indices.to_numpy() for v in values.values()], axis=1)
-    distinct, place = np.unique(codes, axis=0, return_inverse=True)
-    words = [v.dictionary.to_pylist() for v in values.values()]
-    names = ["/".join(w[i] for w, i in zip(words, row)) for row in distinct]
-    return place.reshape(-1).astype(np.int32), names
+def random_split(attributes: np.ndarray, share: float, seed: int, group_n: np.ndarray | None = None) -> np.ndarray:
+    """The split (0 train, 1 val, 2 test) of each row; rows of one group share it.
 
-
-def composed(values: Mapping[str, pa.DictionaryArray]) -> tuple[np.ndarray, list[str]]:
-    """(id of every column's value in each row (n, M) int32, the names of all values)."""
-    names: list[str] = []
-    ids_nM = []
-    for column, value in values.items():
-        ids_nM.append(value.indices.to_numpy() + len(names))
-        names += [f"{column}={word}" for word in value.dictionary.to_pylist()]
-    return np.stack(ids_nM, axis=1).astype(np.int32), names
-
-
-def composed_and_tuples(values: Mapping[str, pa.DictionaryArray]) -> tuple[np.ndarray, list[str]]:
-    """The same with the tuple as one more column."""
-    ids_nM, names = composed(values)
-    tuple_n, tuple_names = tuples(values)
-    return np.column_stack([ids_nM, tuple_n + len(names)]).astype(np.int32), names + tuple_names
-
-
-COMPOSED = {True: composed, False: tuples, "residual": composed_and_tuples}
-
-
-def random_split(attributes: np.ndarray, share: float, seed: int) -> np.ndarray:
-    """The split (0 train, 1 val, 2 test) of each row; the first row of every attribute, in random order, is train's."""
+    In random order, the first group that has an attribute is train's. Without groups every row is its own.
+    """
     n = len(attributes)
-    order = np.random.default_rng(seed).permutation(n)
-    shuffled = attributes[order].reshape(n, -1)
-    first = np.zeros(n, dtype=bool)
-    for column in shuffled.T:
-        first[np.unique(column, return_index=True)[1]] = True
-    free = order[~first]
+    group_n = np.arange(n) if group_n is None else np.unique(group_n, return_inverse=True)[1].reshape(-1)
+    sizes = np.bincount(group_n)
+    rank = np.argsort(np.random.default_rng(seed).permutation(len(sizes)))[group_n]  # rows in the order of their group
+    order = np.argsort(rank, kind="stable")
+    first = np.zeros(len(sizes), dtype=bool)
+    for column in attributes[order].reshape(n, -1).T:
+        first[group_n[order[np.unique(column, return_index=True)[1]]]] = True
+    free = np.array([g for g in dict.fromkeys(group_n[order].tolist()) if not first[g]], dtype=np.int64)
     held = round(share * n)
-    if len(free) < 2 * held or not held:
+    rows = np.cumsum(sizes[free])
+    if not held or not len(rows) or rows[-1] < 2 * held:
         raise AtdError(
-            f"{n} rows of {int(shuffled.max()) + 1} attributes are too few to hold {share:.0%} out twice; "
+            f"{n} rows of {int(attributes.max()) + 1} attributes are too few to hold {share:.0%} out twice; "
             "use fewer attributes, data.bins or data.compose=true, which needs every value in train, not every tuple"
         )
-    split = np.zeros(n, dtype=np.int8)
-    split[free[:held]], split[free[held : 2 * held]] = 1, 2
-    return split
+    part = np.zeros(len(sizes), dtype=np.int8)
+    val, test = np.searchsorted(rows, [held, 2 * held])
+    part[free[: val + 1]], part[free[val + 1 : test + 1]] = 1, 2
+    return part[group_n]
 
 
 def _sorted(column: pa.DictionaryArray, names: list[str]) -> pa.DictionaryArray:

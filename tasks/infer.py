@@ -51,7 +51,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
     if not isinstance(trained.model, MultiplicativeLM) or len(trained.vocabularies) > 1:
         raise AtdError(f"checkpoint={cfg.checkpoint}: inference needs model=atd or model=paper, with one vocabulary")
     trained.tokeniser = trained.tokeniser or Tokeniser.of(task.tokeniser)
-    tokens, offsets = trained.encode(texts).flat
+    tokens, offsets = trained.tokens(texts).flat
     found = predict(trained.model, tokens, offsets, cfg.inference, seed=cfg.seed, accelerator=cfg.trainer.accelerator)
     table = as_table(texts, found, trained)
     path = write(table, out, task.format)

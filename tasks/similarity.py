@@ -17,7 +17,6 @@ from rich.progress import track
 
 from atd.attributes import correlations
 from atd.errors import AtdError
-from atd.expression import parse
 from atd.lm import UnsharedLM
 from atd.neighbours import attribute_shift, compare, neighbours, query_vector, rank_shift, unit
 from atd.settings import optional, whole
@@ -53,12 +52,12 @@ def run(cfg: DictConfig, out: Path) -> Result:
     if isinstance(trained.model, UnsharedLM):
         return across_languages(trained, x_AD, as_list(cfg.query), task)
     a, b = (cfg.a, cfg.b) if cfg.a and cfg.b else named_pair(cfg, trained, x_AD)
-    x_a, x_b = (parse(mix, trained.attributes) @ x_AD for mix in (a, b))
+    x_a, x_b = trained.x(a), trained.x(b)
     changed, shift = changed_words(trained, x_a, x_b, task)
     queries = as_list(cfg.query) or [trained.vocabulary.words[w] for w in changed[: task.shown]]
     rows = [(r["query"], r["a"], r["b"]) for r in task.rows] or [(query, a, b) for query in queries]
     result = Result("similarity", "atd/common", {"atd": {}})
-    compare_rows(result, trained, rows, x_AD, task.k)
+    compare_rows(result, trained, rows, task.k)
     result.table(
         f"Words that change most between {a} and {b}",
         ["word", "rank shift"],
@@ -93,7 +92,7 @@ def named_pair(cfg: DictConfig, trained: Trained, x_AD: torch.Tensor) -> tuple[s
     similar = correlations(x_AD.numpy())
     if cfg.a or cfg.b:
         mix = cfg.a or cfg.b
-        x = parse(mix, names) @ x_AD
+        x = trained.x(mix)
         other = names[int((unit(x_AD - x_AD.mean(0)) @ (x - x_AD.mean(0))).argmin())]
         return (mix, other) if cfg.a else (other, mix)
     i, j = np.unravel_index(similar.argmin(), similar.shape)
@@ -111,12 +110,10 @@ def changed_words(trained: Trained, x_a: torch.Tensor, x_b: torch.Tensor, task: 
     return words[order].tolist(), shift[order].numpy()
 
 
-def compare_rows(
-    result: Result, trained: Trained, rows: list[tuple[str, str, str]], x_AD: torch.Tensor, k: int
-) -> None:
+def compare_rows(result: Result, trained: Trained, rows: list[tuple[str, str, str]], k: int) -> None:
     """The paper's table, one row per (query, A, B), and the full ranked lists behind it."""
     words = trained.vocabulary
-    vector = {mix: parse(mix, trained.attributes) @ x_AD for _, *pair in rows for mix in pair}
+    vector = {mix: trained.x(mix) for _, *pair in rows for mix in pair}
     asked = [(phrase(trained, query), vector[a], vector[b]) for query, a, b in rows]
     started = time.perf_counter()
     compared = [compare(trained.model, *each, k=k, exclude=SPECIAL_IDS) for each in asked]

@@ -17,6 +17,7 @@ from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
 
 import pytest
+import torch
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -36,12 +37,12 @@ from atd import Vocabulary
 assert "torch" not in sys.modules, "import atd costs PyTorch"
 folder, mix, *absent = sys.argv[1:]
 trained = atd.load(folder)
-texts = trained.encode(["The king said: light, 3,000 lights!", "", "whale"])
+texts = trained.tokens(["The king said: light, 3,000 lights!", "", "whale"])
 print(json.dumps({
     "home": atd.__file__,
     "version": atd.__version__,
     "attributes": trained.attributes,
-    "neighbours": trained.neighbours("light", mix, k=3),
+    "neighbours": trained.most_similar("light", mix, n=3),
     "text": trained.generate(mix, words=8, seed=3),
     "ids": [texts[i].tolist() for i in range(len(texts))],
     "present": [name for name in absent if importlib.util.find_spec(name)],
@@ -114,7 +115,7 @@ def test_a_clean_environment_loads_and_asks(clean_python, tmp_path):
     here = atd.load(folder)
     assert not found["present"] and not found["home"].startswith(str(ROOT))
     assert found["version"] == PROJECT["version"] and found["attributes"] == NAMES
-    assert [word for word, _ in found["neighbours"]] == [word for word, _ in here.neighbours("light", MIX, k=3)]
+    assert [word for word, _ in found["neighbours"]] == [word for word, _ in here.most_similar("light", MIX, n=3)]
     assert found["text"] == here.generate(MIX, words=8, seed=3)
     words = [" ".join(here.vocabulary.decode(ids)) for ids in found["ids"]]
     assert words == ["the king said <unk> light , <#> lights <unk>", "", "whale"]
@@ -170,7 +171,7 @@ def test_what_is_imported_is_declared():
 def test_every_language_model_answers(name, tmp_path):
     trained = atd.load(write_checkpoint(tmp_path / "run", {"name": name, "components": 2}))
     mix = None if name == "lbl" else MIX
-    near = trained.neighbours("light", mix, k=4)
+    near = trained.most_similar("light", mix, n=4)
     assert len(near) == 4 and near == sorted(near, key=lambda pair: -pair[1]) and "light" not in dict(near)
     text = trained.generate(mix, words=12, temperature=1.0)
     assert len(text.split()) == 12 and text == trained.generate(mix, words=12, temperature=1.0)
@@ -181,22 +182,22 @@ def test_every_language_model_answers(name, tmp_path):
 def test_words_of_one_language_stay_in_it(tmp_path):
     folder = write_checkpoint(tmp_path / "run", {"name": "unshared"}, ["en", "de", "fr"], languages=3)
     trained = atd.load(folder)
-    near = trained.neighbours("light2", "fr", k=5, language=2)
+    near = trained.most_similar("light2", "fr", n=5, language=2)
     assert len(near) == 5 and all(word.endswith("2") for word, _ in near)
-    E = trained.model.embeddings(trained.vector("fr")).detach()
+    E = trained.model.embeddings(trained.x("fr")).detach()
     row = 2 * len(trained.vocabulary)
     a, b = (E[row + trained.vocabularies[2].id(word)] for word in ("light2", near[0][0]))
     assert float(a @ b / (a.norm() * b.norm())) == pytest.approx(near[0][1], abs=1e-5)
     assert all(word.endswith("2") or word == "<#>" for word in trained.generate("fr", language=2).split())
-    assert trained.encode(["light2"], language=2)[0].tolist() == [trained.vocabularies[2].id("light2")]
+    assert trained.tokens(["light2"], language=2)[0].tolist() == [trained.vocabularies[2].id("light2")]
 
 
 def test_a_vector_is_the_weighted_sum(tmp_path):
     trained = atd.load(write_checkpoint(tmp_path / "run"))
     x = trained.model.vectors().detach()
-    assert trained.vector(NAMES[1]).equal(x[1])
-    assert trained.vector(MIX).allclose(0.5 * x[0] + 0.5 * x[2] - x[4])
-    assert trained.encode("light").tokens.tolist() == trained.encode(["light"]).tokens.tolist()
+    assert torch.from_numpy(trained.vector(NAMES[1])).equal(x[1])
+    assert torch.from_numpy(trained.vector(MIX)).allclose(0.5 * x[0] + 0.5 * x[2] - x[4])
+    assert trained.tokens("light").tokens.tolist() == trained.tokens(["light"]).tokens.tolist()
 
 
 def test_no_error_of_the_library_names_a_configuration_key():
@@ -211,12 +212,12 @@ def test_no_error_of_the_library_names_a_configuration_key():
 def test_what_can_be_mended_is_one_line(tmp_path):
     trained = atd.load(write_checkpoint(tmp_path / "run"))
     with pytest.raises(AtdError, match="did you mean whale"):
-        trained.neighbours("whales")
+        trained.most_similar("whales")
     with pytest.raises(AtdError, match="no attribute is called 'bible-kvj'; did you mean bible-kjv"):
         trained.generate("bible-kvj")
     trained.tokeniser = None
     with pytest.raises(AtdError, match=r"does not say how its texts were tokenised; set .tokeniser"):
-        trained.encode(["light"])
+        trained.tokens(["light"])
     with pytest.raises(AtdError, match="log-bilinear model has no attributes"):
         atd.load(write_checkpoint(tmp_path / "lbl", {"name": "lbl"})).vector(NAMES[0])
     with pytest.raises(AtdError, match=r"no language model called 'gpt'; it is one of atd, lbl"):

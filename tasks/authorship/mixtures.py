@@ -68,7 +68,7 @@ def components_in_use(model: MixtureLM) -> float:
 @torch.inference_mode()
 def mixture_perplexities(model: MixtureLM, loader: WindowLoader, lengths: np.ndarray) -> tuple[float, float]:
     """exp of the mean −log Σ_j π_j p_j(w) over words, and of −log Σ_j π_j Π_t p_j(w_t) over posts, per word."""
-    batches = [(model.component_nll(b.context, b.target, b.attribute).double(), b.attribute) for b in loader]
+    batches = [(model.component_nll(b.context, b.target, b.ids).double(), b.ids) for b in loader]
     nll_TJ = torch.cat([nll for nll, _ in batches])
     attribute = torch.cat([a for _, a in batches])
     log_pi = model.u.log_softmax(1).double()

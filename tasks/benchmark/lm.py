@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from atd.design import Design
 from atd.lm import MultiplicativeLM
 from atd.noise import Noise
 from atd.optim import PaperSGD, RowAdaGrad, parameter_groups
@@ -193,7 +194,7 @@ def lightning_fit(bench: Bench) -> dict[str, dict[str, float]]:
     def module() -> LanguageModel:
         torch.manual_seed(0)
         model = MultiplicativeLM(V, K, D, F, N, A)
-        return LanguageModel(model, [counts], [str(a) for a in range(A)], optim, {"name": "atd"})
+        return LanguageModel(model, [counts], Design.plain([str(a) for a in range(A)]), optim, {"name": "atd"})
 
     def loader() -> WindowLoader:
         return WindowLoader(corpus, N, B, seed=0, shuffle=True)

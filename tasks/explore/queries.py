@@ -41,6 +41,7 @@ class Queries:
 
     def __init__(self, trained: Trained, name: str):
         self.name = name
+        self.trained = trained
         self.words = (trained.tokeniser or Tokeniser()).words
         self.words("Built on first use.")
         assert isinstance(trained.model, MultiplicativeLM)
@@ -68,7 +69,7 @@ class Queries:
         x = torch.zeros(self.x_AD.shape[1])
         for part in mix:
             weight = number(part.get("weight"), "weight", -10, 10)
-            own = self.given(part["vector"]) if "vector" in part else self.x_AD[self.attribute(part.get("name"))]
+            own = self.given(part["vector"]) if "vector" in part else self.trained.x(self.attribute(part.get("name")))
             x += weight * own
         return x
 
@@ -77,12 +78,12 @@ class Queries:
             raise AtdError(f"a vector of this model has {self.x_AD.shape[1]} numbers")
         return torch.tensor([number(v, "vector", -1e4, 1e4) for v in values])
 
-    def attribute(self, name: Any) -> int:
+    def attribute(self, name: Any) -> str:
         if not isinstance(name, str) or name not in self.index:
             near = nearest_names(str(name)[:100], self.names)
             hint = f"; did you mean {', '.join(near)}?" if near else ""
             raise AtdError(f"no attribute is called “{str(name)[:100]}”{hint}")
-        return self.index[name]
+        return name
 
     def generate(self, query: dict) -> dict[str, Any]:
         """Samples under a mix; the same query gives the same text."""
@@ -118,7 +119,7 @@ class Queries:
         for word in words:
             if word not in self.vocabulary:
                 raise UnknownWord(word, self.vocabulary.nearest_spelling(word, 5))
-        x_a, x_b = (self.x_AD[self.attribute(query.get(side))] for side in ("a", "b"))
+        x_a, x_b = (self.trained.x(self.attribute(query.get(side))) for side in ("a", "b"))
         k = int(number(query.get("k", 15), "k", 1, 100))
         with torch.inference_mode():
             near = compare(self.model, self.vocabulary.encode(words).tolist(), x_a, x_b, k, range(len(SPECIALS)))

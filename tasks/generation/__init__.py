@@ -120,7 +120,7 @@ def trained(result: Result, cfg: DictConfig, data: Corpus, out: Path) -> Multipl
     """The multiplicative model, its perplexity and that of its baselines among the rows; or the checkpoint's model."""
     if cfg.checkpoint is not None:
         model = multiplicative(load_for(data, cfg.checkpoint))
-        module = LanguageModel(model, data.vocabularies, data.attributes, optim_of(cfg), config={})
+        module = LanguageModel(model, data.vocabularies, data.encoded["train"].design, optim_of(cfg), config={})
         result.rows["atd"] = perplexities(module, data)
         return model
     models = compare_models(cfg, data, out, {"atd": cfg.model, "lbl": lbl_of(cfg)}, counts=COUNTS)

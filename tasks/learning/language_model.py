@@ -11,6 +11,7 @@ import torch
 from torchmetrics import Metric
 
 from atd.attributes import CentredTable
+from atd.design import Design
 from atd.lm import NextWordModel
 from atd.models import build
 from atd.noise import Noise
@@ -54,13 +55,13 @@ class Perplexity(Metric):
 
 
 class LanguageModel(lightning.LightningModule):
-    """A next-word model, its vocabulary (one per language when unshared) and the names of its attributes."""
+    """A next-word model, its vocabulary (one per language when unshared) and what its attributes are."""
 
     def __init__(
         self,
         model: NextWordModel,
         vocabularies: Sequence[Vocabulary],
-        attributes: Sequence[str],
+        design: Design,
         optim: Optim,
         config: dict,
         seed: int = 0,
@@ -69,7 +70,7 @@ class LanguageModel(lightning.LightningModule):
         super().__init__()
         self.model = model
         self.vocabularies = list(vocabularies)
-        self.attribute_names = list(attributes)
+        self.design = design
         self.optim = optim
         self.config = config  # conf/model as plain values: a checkpoint rebuilds the model from it
         self.seed = seed
@@ -178,7 +179,8 @@ class LanguageModel(lightning.LightningModule):
             "format": 1,
             "model": self.config,
             "vocabularies": [v.state() for v in self.vocabularies],
-            "attributes": self.attribute_names,
+            "attributes": self.design.names,
+            "design": self.design.state(),
             "tokeniser": self.tokeniser,
             "optim": asdict(self.optim),
         }
@@ -196,10 +198,11 @@ def language_model(
     vocabularies = data.vocabularies
     model = build(config, [len(v) for v in vocabularies], len(data.attributes))
     start(model, config, vocabularies)
+    design = data.encoded["train"].design
     if isinstance(table := getattr(model, "attributes", None), CentredTable):
-        table.centre(*map(torch.from_numpy, data.encoded["train"].attribute_counts(len(data.attributes))))
+        table.centre(torch.from_numpy(design.words_A), torch.from_numpy(design.term_A))
     return LanguageModel(
-        model, vocabularies, data.attributes, optim or optim_of(cfg), dict(config), seed, asdict(data.tokeniser)
+        model, vocabularies, design, optim or optim_of(cfg), dict(config), seed, asdict(data.tokeniser)
     )
 
 

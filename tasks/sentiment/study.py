@@ -16,6 +16,7 @@ from omegaconf import OmegaConf
 from torch import Tensor
 
 from atd.attributes import average_words
+from atd.design import Design
 from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
 from atd.lm import LogBilinearLM, MultiplicativeLM
@@ -173,5 +174,5 @@ def fit_language_model(
         model.L.requires_grad_(learn)
     data = Windows(encoded, study.data.context, study.data.batch_size, seed)
     tokeniser = asdict(study.data.tokeniser)
-    module = LanguageModel(model, [vocabulary], names, optim_of(cfg), config, seed, tokeniser)
+    module = LanguageModel(model, [vocabulary], Design.plain(names), optim_of(cfg), config, seed, tokeniser)
     return module, fit(module, data, cfg, study.out, name)

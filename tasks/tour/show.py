@@ -8,7 +8,6 @@ import numpy as np
 import torch
 
 from atd.attributes import correlations
-from atd.expression import parse
 from atd.generate import generate
 from atd.models import Trained
 from atd.neighbours import compare, rank_shift, unit
@@ -100,13 +99,12 @@ def show_neighbours(
 def show_samples(result: Result, trained: Trained, a: int, b: int, task: Settings, seed: int) -> None:
     """Text in the manner of A, of B and of their average."""
     names, vocabulary = trained.attributes, trained.vocabulary
-    x = trained.model.vectors().detach()
     samples = []
     for mix in (names[a], names[b], f"0.5*{names[a]} + 0.5*{names[b]}"):
         generator = torch.Generator().manual_seed(seed)
         ids = generate(
             trained.model,
-            parse(mix, names) @ x,
+            trained.x(mix),
             [BOS_ID],
             task.words,
             generator=generator,
