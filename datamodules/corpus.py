@@ -77,6 +77,11 @@ class Windows(LightningDataModule):
         self._saved = state["train"]
 
 
+def suitable_batch(words: int) -> int:
+    """The size of a batch for so many words of training text: as large as leaves five epochs about 3,000 steps."""
+    return 1024 if words < 1_250_000 else 2048 if words < 2_500_000 else 4096
+
+
 class Corpus(Windows):
     """A subclass says which files it reads (`inputs`), what else shapes the result (`settings`), and makes the encoded
     corpus (`build`): documents in the order of SPLITS, their split number in `columns["split"]`, and in `meta` the
@@ -84,7 +89,8 @@ class Corpus(Windows):
 
     `path`: the file or folder of raw text. `cache`: the folder of encoded corpora; `rebuild` encodes anew what is
     there. `tokeniser`: its settings or its kind. `min_count`: rarer words are unknown. `max_size`: most words of the
-    vocabulary. A batch has `batch_size` words over all processes, each with `context` words before it; `seed` shuffles.
+    vocabulary. A batch has `batch_size` words over all processes (None: `suitable_batch`), each with `context` words
+    before it; `seed` shuffles.
 
     After `setup`: `encoded[split]`, `vocabulary`, `attributes` (names; an attribute's id is its place).
     """
@@ -96,7 +102,7 @@ class Corpus(Windows):
         name: str,
         path: str | Path,
         context: Annotated[int, whole(1)],
-        batch_size: Annotated[int, whole(1)],
+        batch_size: Annotated[int | None, optional(whole(1))],
         seed: Annotated[int, whole(0)],
         cache: str | Path,
         tokeniser: Annotated[Tokeniser | Mapping[str, Any] | str, either(one_of(*KINDS), MAPPING)] = "fast",
@@ -104,7 +110,7 @@ class Corpus(Windows):
         max_size: Annotated[int | None, optional(whole(len(SPECIALS) + 1))] = None,
         rebuild: bool = False,
     ):
-        super().__init__({}, context, batch_size, seed)
+        super().__init__({}, context, batch_size or 0, seed)  # 0: `setup` chooses
         self.name = name
         self.path = Path(path)
         self.cache = Path(cache)
@@ -159,6 +165,7 @@ class Corpus(Windows):
         for name, part in self.encoded.items():
             if not len(part.tokens):
                 raise AtdError(f"data={self.name}: no text for {name}; the corpus is too small to hold some of it out")
+        self.batch_size = self.batch_size or suitable_batch(len(self.encoded["train"].tokens))
 
     def with_shuffled(self, seed: int) -> Self:
         """The same corpus with its attributes dealt to the texts at random, within each part. They mean nothing."""

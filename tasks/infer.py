@@ -45,7 +45,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
 
     task = typed(Settings, cfg.task)
     if cfg.checkpoint is None:
-        raise AtdError("checkpoint: give a trained model, such as checkpoint=outputs/tour/2026-01-31_12-00-00")
+        raise AtdError("checkpoint: give a trained model, such as checkpoint=outputs/attributes/2026-01-31_12-00-00")
     texts = read_texts(task)
     trained = load(cfg.checkpoint)
     if not isinstance(trained.model, MultiplicativeLM) or len(trained.vocabularies) > 1:

@@ -26,10 +26,10 @@ ROOT = Path(__file__).parent.parent
 SMALL = "model.K=16 model.F=16 model.D=8 trainer.max_epochs=2 trainer.min_steps=0 trainer.threads=1"
 ONE = "trainer.threads=1"
 CASES = {  # settings on the command line; {tour} is the folder of the case of that name
-    "tour": f"task=tour {SMALL} optim.samples=200",
-    "tour-paper": f"task=tour {SMALL} optim=sgd model.additive=true model.dropout=0.2",
-    "tour-composed": f"task=tour data=blogs_sample data.compose=true {SMALL} optim.samples=200",
-    "tour-sparse": f"task=tour data=blogs_sample optim=adagrad model.sparse=true {SMALL} optim.samples=200",
+    "tour": f"task=attributes {SMALL} optim.samples=200",
+    "tour-paper": f"task=attributes {SMALL} optim=sgd model.additive=true model.dropout=0.2",
+    "tour-composed": f"task=attributes data=blogs_sample data.compose=true {SMALL} optim.samples=200",
+    "tour-sparse": f"task=attributes data=blogs_sample optim=adagrad model.sparse=true {SMALL} optim.samples=200",
     "generation": f"task=generation data=gutenberg_sample task.samples=5 {SMALL} optim.samples=200",
     "madlibs": f"task=madlibs data=gutenberg_sample task.sequences=100 {SMALL} optim.samples=200"
     " 'task.prompts=[{start: the sea was, tags: [DT, JJ, NN]}]'",

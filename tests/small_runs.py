@@ -31,8 +31,8 @@ from omegaconf import DictConfig, OmegaConf
 
 ROOT = Path(__file__).parent.parent
 CONF = ROOT / "conf"
-TRAINING = ("tour", "generation", "madlibs", "sentiment", "crosslingual", "languages", "authorship")  # tasks that train
-TOUR = "outputs/tour/2026-01-31_12-00-00"  # the run folder that the documentation speaks of
+TRAINING = ("attributes", "generation", "madlibs", "sentiment", "crosslingual", "languages", "authorship")  # tasks that train
+TOUR = "outputs/attributes/2026-01-31_12-00-00"  # the run folder that the documentation speaks of
 
 # What makes any run small, a corpus and a task, each as far as the configuration has the key.
 SMALL: dict[str, Any] = {
@@ -54,7 +54,7 @@ OF_DATA: dict[str, dict[str, Any]] = {
     "europarl_rcv_sample": {"data.batch_size": 512},
 }
 OF_TASK: dict[str, dict[str, Any]] = {
-    "tour": {"task.words": 5, "task.steps": [], "data.roots": True},
+    "attributes": {"task.words": 5, "task.steps": [], "data.roots": True},
     "generation": {"task.samples": 2, "task.words": 10, "task.matrix_words": 100, "data.posts": 3},
     "madlibs": {"task.sequences": 20, "task.shown": 1, "data.tagger.epochs": 1},
     "sentiment": {

@@ -186,7 +186,7 @@ def test_every_task_can_be_chosen_and_every_choice_is_a_task():
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         settings = content.get("task", content)
         chosen[path.stem] = settings["name"] if "name" in settings else content["defaults"][0]
-    assert chosen == {name: name for name in tasks()} | {"controls": "tour"}
+    assert chosen == {name: name for name in tasks()} | {"controls": "attributes"}
 
 
 def test_what_these_tests_read_is_the_source():
@@ -204,7 +204,7 @@ class A:
         from tasks.engine import result
         raise AtdError(f"{self}: set " "data.path=x")
 """
-    module = Module("tasks.tour", ROOT, ast.parse(source))
+    module = Module("tasks.attributes", ROOT, ast.parse(source))
     late = {"pyarrow", "tasks.engine.result"}
     assert module.imports() - module.imported_at_once() == late
     assert module.imported_at_once() == {"typing.TYPE_CHECKING", "scipy.sparse", "sklearn"}

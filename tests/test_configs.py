@@ -51,13 +51,13 @@ def test_every_choice_composes(group, choice):
 def test_every_task_can_be_chosen():
     names = {composed(f"task={choice}").task.name for group, choice in CHOICES if group == "task"}
     assert names == {choice for group, choice in CHOICES if group == "task"} - {"controls"}
-    assert composed("task=controls").task.name == "tour"
+    assert composed("task=controls").task.name == "attributes"
 
 
 def test_a_task_brings_its_data_and_the_command_line_has_the_last_word():
-    assert composed("task=tour").data._target_ == "datamodules.gutenberg.Gutenberg"
-    assert composed("task=tour", "model.K=7").model.K == 7
-    assert composed("task=tour", "data=table", "data.path=x.csv", "data.text=t").data.path == "x.csv"
+    assert composed("task=attributes").data._target_ == "datamodules.gutenberg.Gutenberg"
+    assert composed("task=attributes", "model.K=7").model.K == 7
+    assert composed("task=attributes", "data=table", "data.path=x.csv", "data.text=t").data.path == "x.csv"
 
 
 def test_a_task_may_not_be_misspelt_silently():

@@ -132,7 +132,7 @@ def test_the_version_has_one_source(tmp_path):
 
 
 def test_run_py_finds_its_packages_from_anywhere(tmp_path):
-    assert "name: tour" in run(sys.executable, ROOT / "run.py", "--cfg", "job", cwd=tmp_path)
+    assert "name: attributes" in run(sys.executable, ROOT / "run.py", "--cfg", "job", cwd=tmp_path)
     assert not list(tmp_path.iterdir())
     installed = Path(sysconfig.get_path("purelib"))
     assert not [name for name in PACKAGES[1:3] if (installed / name).exists()]

@@ -156,7 +156,7 @@ def resume_arguments(arguments: list[str]) -> list[str]:
     if not folder or folder == "null":
         return arguments
     if not (Path(folder) / "config.yaml").is_file():
-        raise AtdError(f"resume={folder}: no config.yaml there; give the folder of a run, such as outputs/tour/…")
+        raise AtdError(f"resume={folder}: no config.yaml there; give the folder of a run, such as outputs/attributes/…")
     others = [a for a in arguments if not a.startswith("resume=")]
     if others:
         raise AtdError(f"resume={folder}: continues a run as it was, so {others[0]} cannot be set with it")

@@ -40,7 +40,7 @@ NAMES_OF_A_CACHE = {"key", "settings"}
 @cache
 def values(choice: str) -> dict:
     """What data=<choice> gives, with something in place of what has no default."""
-    chosen = [f"data={choice}", COMPANION.get(choice.removesuffix("_sample"), "task=tour")]
+    chosen = [f"data={choice}", COMPANION.get(choice.removesuffix("_sample"), "task=attributes")]
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
         cfg = compose("config", chosen)
     given = {"path": "table.csv", "attributes": ["age"]}

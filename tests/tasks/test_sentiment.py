@@ -247,7 +247,7 @@ def test_the_default_of_sgd_learns_on_the_sample(tmp_path):
         f"paths.cache={tmp_path}/cache",
         f"hydra.run.dir={tmp_path}/run",
     )
-    done = run("task=tour", "data=treebank_sample", "optim=sgd", *small)
+    done = run("task=attributes", "data=treebank_sample", "optim=sgd", *small)
     assert done.returncode == 0, done.stderr[-3000:]
     curves = list(tmp_path.glob("run/checkpoints/*/finished.json"))
     assert {path.parent.name for path in curves} >= {"atd", "lbl"}

@@ -65,9 +65,9 @@ def test_impossible_values_are_explained(override, says):
 @pytest.mark.parametrize(
     ("overrides", "says"),
     [
-        ("optim=rows", "task=tour: does not work with optim=rows; choose optim=adam, sgd or adagrad"),
-        ("model=ranking", "task=tour: does not work with model=ranking; choose model=atd, paper, tensor or mixture"),
-        ("model=lbl", "task=tour: does not work with model=lbl; choose model="),
+        ("optim=rows", "task=attributes: does not work with optim=rows; choose optim=adam, sgd or adagrad"),
+        ("model=ranking", "task=attributes: does not work with model=ranking; choose model=atd, paper, tensor or mixture"),
+        ("model=lbl", "task=attributes: does not work with model=lbl; choose model="),
         (
             "task=sentiment data=gutenberg_sample",
             "task=sentiment: does not work with data=gutenberg_sample; choose data=treebank or treebank_sample",
@@ -77,7 +77,7 @@ def test_impossible_values_are_explained(override, says):
             "task=authorship data=table data.path=x.csv data.attributes=[a]",
             "task=authorship: does not work with data=table; choose data=blogs or blogs_sample",
         ),
-        ("data=europarl_rcv_sample", "task=tour: does not work with data=europarl_rcv_sample; choose data="),
+        ("data=europarl_rcv_sample", "task=attributes: does not work with data=europarl_rcv_sample; choose data="),
         ("data.path=x.csv", "data.path=x.csv: data=gutenberg_sample writes its own text and reads no file; your own"),
         (
             "data=gutenberg data.path=x.csv",

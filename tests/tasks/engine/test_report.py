@@ -14,7 +14,7 @@ HOSTILE = "<script>alert('x')</script> & \"quotes\" \u202e"
 
 def result():
     rows = {"atd": {"perplexity": 12.345, "wins": 3}, "lbl": {"perplexity": 20.0}}
-    r = Result("tour", "atd/perplexity", rows, paper={"ATD": {"perplexity": 11.0}})
+    r = Result("attributes", "atd/perplexity", rows, paper={"ATD": {"perplexity": 11.0}})
     r.table(HOSTILE, ["a", HOSTILE], [[HOSTILE, 1.5], [None, 2]])
     r.text("Samples", [HOSTILE], [(HOSTILE, HOSTILE)])
     r.figure("bars", bars({"a": 1.0, "b": 2.0}, "value", {"a": 0.1}), HOSTILE)
@@ -34,7 +34,7 @@ def test_metrics_have_the_stable_names(tmp_path):
     write_metrics(result(), tmp_path, 2.0)
     metrics = json.loads((tmp_path / "metrics.json").read_text())
     assert metrics == {
-        "task": "tour",
+        "task": "attributes",
         "primary_metric": "atd/perplexity",
         "value": 12.345,
         "lower_is_better": False,

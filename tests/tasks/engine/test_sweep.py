@@ -176,14 +176,14 @@ def test_the_report_of_a_grid(tmp_path):
     for n, (F, seed) in enumerate((F, seed) for F in (8, 16) for seed in (1, 2)):
         run = tmp_path / str(n)
         (run / ".hydra").mkdir(parents=True)
-        OmegaConf.save(OmegaConf.create(["task=tour", f"model.F={F}", f"seed={seed}"]), run / ".hydra/overrides.yaml")
+        OmegaConf.save(OmegaConf.create(["task=attributes", f"model.F={F}", f"seed={seed}"]), run / ".hydra/overrides.yaml")
         rows = {"atd": {"perplexity": 50.0 - F + seed, "perplexity_dev": 40.0 - F + seed}}
         metrics = {"primary_metric": "atd/perplexity", "value": 50.0 - F, "lower_is_better": True, "seconds": 2.0}
         if n != 3:
             (run / "metrics.json").write_text(json.dumps({**metrics, "rows": rows}))
     multirun = read_grid(tmp_path)
     assert [t.state for t in multirun.trials] == ["complete"] * 3 + ["failed"]
-    assert multirun.command(multirun.best) == "python run.py task=tour seed=1 model.F=16"
+    assert multirun.command(multirun.best) == "python run.py task=attributes seed=1 model.F=16"
     assert multirun.metric == "atd/perplexity_dev" and multirun.best.value == 25
     cfg = OmegaConf.create({"hydra": {}, "seed": 0})
     page = write_summary(multirun, tmp_path, cfg).read_text()

@@ -50,12 +50,12 @@ def of_kind(kind: str, folder: Path) -> list[dict]:
 @pytest.fixture
 def broken(monkeypatch):
     """A task that fails half way."""
-    import tasks.tour
+    import tasks.attributes
 
     def run(cfg, out):
         raise RuntimeError("half way")
 
-    monkeypatch.setattr(tasks.tour, "run", run)
+    monkeypatch.setattr(tasks.attributes, "run", run)
 
 
 def test_what_an_offline_run_holds(tmp_path):
@@ -82,7 +82,7 @@ def test_what_an_offline_run_holds(tmp_path):
     (samples,) = folder.glob("files/media/table/tables/Samples_*.json")
     assert len(json.loads(samples.read_text())["data"]) == 3
 
-    (model,) = (r for r in of_kind("artifact", folder) if r["name"] == f"tour-{run_id}")
+    (model,) = (r for r in of_kind("artifact", folder) if r["name"] == f"attributes-{run_id}")
     assert {f["path"] for f in model["manifest"]["contents"]} == {"atd.ckpt", "lbl.ckpt", "no-attributes.ckpt"}
     assert of_kind("exit", folder)[0].get("exit_code", 0) == 0
 
@@ -132,7 +132,7 @@ def test_runs_of_a_multirun_are_a_group(monkeypatch):
     from hydra.types import RunMode
 
     assert wandb_run.sweep_name() is None
-    found = SimpleNamespace(mode=RunMode.MULTIRUN, sweep=SimpleNamespace(dir="outputs/multirun/tour/2026-01-31"))
+    found = SimpleNamespace(mode=RunMode.MULTIRUN, sweep=SimpleNamespace(dir="outputs/multirun/attributes/2026-01-31"))
     monkeypatch.setattr(HydraConfig, "initialized", lambda: True)
     monkeypatch.setattr(HydraConfig, "get", lambda: found)
     assert wandb_run.sweep_name() == "2026-01-31"

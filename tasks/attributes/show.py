@@ -15,7 +15,7 @@ from atd.vocabulary import BOS_ID, SPECIALS, UNK_ID
 from tasks.engine.result import Result
 from tasks.figures.charts import heatmap
 from tasks.figures.maps import plane, scatter_map
-from tasks.tour.settings import Settings
+from tasks.attributes.settings import Settings
 
 if TYPE_CHECKING:
     from datamodules.corpus import Corpus

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tasks.learning.controls import Difference
-from tasks.tour.verdict import sentences
+from tasks.attributes.verdict import sentences
 
 
 def test_a_sentence_says_higher_lower_or_neither():

@@ -12,9 +12,9 @@ from tasks.figures.charts import learning_curves
 from tasks.learning.comparison import compare_models
 from tasks.learning.controls import COUNTS, available, control_models
 from tasks.learning.corpora import open_corpus
-from tasks.tour.settings import FITS, Settings
-from tasks.tour.show import chosen_pair, show_attributes, show_neighbours, show_samples, uses
-from tasks.tour.verdict import show_verdict
+from tasks.attributes.settings import FITS, Settings
+from tasks.attributes.show import chosen_pair, show_attributes, show_neighbours, show_samples, uses
+from tasks.attributes.verdict import show_verdict
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -42,7 +42,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
         workers=task.workers,
     )
     trained = models.trained("atd")
-    result = Result("tour", "atd/perplexity", models.rows, lower_is_better=True)
+    result = Result("attributes", "atd/perplexity", models.rows, lower_is_better=True)
     explain(result, data)
     show_verdict(result, models, data)
     result.figure("learning_curves", learning_curves(models.curves), "Exact validation perplexity after each epoch.")
