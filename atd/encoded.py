@@ -19,8 +19,8 @@ class EncodedCorpus(Ragged):
 
     `tokens` (n_tokens,) int32 · `offsets` (n_docs+1,) int64 · `attributes` int32: (n_docs,), (n_docs, M), or
     (n_tokens,) with `per_token` · `columns`: further values per document, NumPy or Arrow arrays · `meta`: JSON values,
-    among them `vocabulary`, `attributes` (their names) and `design` (how columns make attributes) · `shares` float32
-    (n_docs, M): of the attributes, all 1 if None.
+    among them `vocabulary`, `attributes` (their names) and `design` (how columns make attributes), or `column` where
+    there is one column of names · `shares` float32 (n_docs, M): of the attributes, all 1 if None.
     """
 
     attributes: np.ndarray
@@ -48,7 +48,7 @@ class EncodedCorpus(Ragged):
     def design(self) -> Design:
         """What the attributes are combinations of, and how many words of these documents each has."""
         state, names = self.meta.get("design"), self.meta["attributes"]
-        design = Design.from_state(state) if state else Design.plain(names)
+        design = Design.from_state(state) if state else Design.plain(names, self.meta.get("column", "attribute"))
         return replace(design, words_A=self.attribute_words(len(names)))
 
     def attribute_words(self, A: int) -> np.ndarray:

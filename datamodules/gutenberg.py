@@ -75,7 +75,7 @@ class Gutenberg(Corpus):
         texts, book, split = self._documents(table)
         tokens = self.tokeniser.folded(texts)
         vocabulary = count_vocabulary(tokens, self.min_count, self.max_size, documents=split == 0)
-        attributes, meta = book, {"attributes": table["book"].unique().to_pylist()}
+        attributes, meta = book, {"attributes": table["book"].unique().to_pylist(), "column": "book"}
         if self.attribute == "pos":
             tags = self._tags(table)
             attributes, meta = tags.tokens, tags.meta
@@ -127,7 +127,12 @@ class Gutenberg(Corpus):
             tagger = self.tagger()
             tokens = self.tokeniser(table["text"])
             tags, names = tagger.tag_tokens(tokens)
-            meta = {"attributes": names, "tagger": tagger.name, "tagger_accuracy": tagger.accuracy}
+            meta = {
+                "attributes": names,
+                "column": "part of speech",
+                "tagger": tagger.name,
+                "tagger_accuracy": tagger.accuracy,
+            }
             return EncodedCorpus(tags, tokens.offsets, np.zeros(len(tokens), np.int32), meta=meta)
 
         key = {

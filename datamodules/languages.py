@@ -140,6 +140,7 @@ class Languages(Corpus):
                 "vocabularies": [v.state() for v in vocabularies],
                 "vocabulary": vocabularies[0].state(),
                 "attributes": list(texts),
+                "column": "language",
             },
         )
         return corpus.take(by_split(split))

@@ -111,7 +111,7 @@ class Treebank(Corpus):
             "root": root,
             "phrase": distinct(Ragged(sentences.tokens[where], offsets)),
         }
-        meta = {"vocabulary": vocabulary.state(), "attributes": list(LABELS)}
+        meta = {"vocabulary": vocabulary.state(), "attributes": list(LABELS), "column": "label"}
         tokens = self._ids(sentences, vocabulary)[where]
         return EncodedCorpus(tokens, offsets, label.astype(np.int32), columns, meta)
 

@@ -1,4 +1,4 @@
-"""The quick tour: what attribute vectors are good for, on any corpus with attributes, beside its controls."""
+"""Vectors for the attributes of any corpus: do they matter, what does each column add, what do they look like?"""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from atd.errors import AtdError
+from atd.given import resolve
+from tasks.attributes.prediction import show_prediction
+from tasks.attributes.settings import FITS, Settings
+from tasks.attributes.show import chosen_pair, show_maps, show_neighbours, show_samples
+from tasks.attributes.verdict import show_verdict
+from tasks.attributes.words import show_distinctive
 from tasks.engine.result import Result
 from tasks.engine.settings import typed
 from tasks.figures.charts import learning_curves
 from tasks.learning.comparison import compare_models
 from tasks.learning.controls import COUNTS, available, control_models
 from tasks.learning.corpora import open_corpus
-from tasks.attributes.settings import FITS, Settings
-from tasks.attributes.show import chosen_pair, show_attributes, show_neighbours, show_samples, uses
-from tasks.attributes.verdict import show_verdict
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -43,13 +46,15 @@ def run(cfg: DictConfig, out: Path) -> Result:
     )
     trained = models.trained("atd")
     result = Result("attributes", "atd/perplexity", models.rows, lower_is_better=True)
+    show_verdict(result, models, trained, data)
     explain(result, data)
-    show_verdict(result, models, data)
-    result.figure("learning_curves", learning_curves(models.curves), "Exact validation perplexity after each epoch.")
-    show_attributes(result, trained)
+    result.figure("learning_curves", learning_curves(models.curves), "Validation perplexity after each epoch.")
+    show_maps(result, trained)
+    show_distinctive(result, data)
     a, b = chosen_pair(task, trained)
-    show_neighbours(result, trained, task.word, a, b, uses(data, a), uses(data, b))
+    show_neighbours(result, trained, data, task.word, a, b)
     show_samples(result, trained, a, b, task, cfg.seed)
+    show_prediction(result, trained, data, cfg.seed)
     return result
 
 
@@ -65,9 +70,13 @@ def chosen_controls(cfg: DictConfig, task: Settings) -> list[str]:
 
 
 def check_names(task: Settings, data: Corpus) -> None:
+    """What the user names must be there, before anything is trained."""
     for key, name in (("a", task.a), ("b", task.b)):
-        if name is not None and name not in data.attributes:
-            raise AtdError(f"task.{key}={name}: unknown attribute; it is one of {', '.join(data.attributes)}")
+        if name is not None:
+            try:
+                resolve(name, data.encoded["train"].design)
+            except AtdError as error:
+                raise AtdError(f"task.{key}={name}: {error}") from None
     if task.word is not None:
         data.vocabulary.id(task.word)
 

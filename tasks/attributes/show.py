@@ -1,4 +1,7 @@
-"""What the tour shows of a trained model: a map of its attributes, conditional neighbours, text under each vector."""
+"""What a trained model knows: maps of its attributes, conditional neighbours, text under each vector.
+
+Everything works with thousands of attributes: pictures and tables show those with most text.
+"""
 
 from __future__ import annotations
 
@@ -8,108 +11,129 @@ import numpy as np
 import torch
 
 from atd.attributes import correlations
-from atd.generate import generate
-from atd.models import Trained
 from atd.neighbours import compare, rank_shift, unit
-from atd.vocabulary import BOS_ID, SPECIALS, UNK_ID
+from atd.trained import Trained
+from atd.vocabulary import SPECIALS
+from tasks.attributes.settings import Settings
 from tasks.engine.result import Result
 from tasks.figures.charts import heatmap
 from tasks.figures.maps import plane, scatter_map
-from tasks.attributes.settings import Settings
 
 if TYPE_CHECKING:
     from datamodules.corpus import Corpus
 
+MAPPED = 500  # attributes of a term on its map
+COMPARED = 100  # attributes among which the two least alike are looked for
+LISTED = 40  # lines of a table
 FREQUENT = 15  # uses under both attributes that make a word worth showing
+DOCUMENTS = 3  # of both attributes that it must occur in
 SEEN = 3  # uses under either that let a word be a neighbour
+CANDIDATES = 5000  # most frequent words among which those that change most are looked for
 SHOWN = 8
 
 
-def vectors(trained: Trained) -> np.ndarray:
-    return trained.model.vectors().detach().numpy()
+def largest(trained: Trained, among_A: np.ndarray, most: int) -> np.ndarray:
+    """The attributes with most text, at most so many, in their order."""
+    words_A = trained.design.words_A
+    chosen = among_A if not len(words_A) else among_A[np.argsort(-words_A[among_A], kind="stable")]
+    return np.sort(chosen[:most])
 
 
-def show_attributes(result: Result, trained: Trained) -> None:
-    x_AD, names = vectors(trained), trained.attributes
-    if len(names) < 2:
-        return
-    similar = correlations(x_AD)
-    result.figure("attribute_map", scatter_map(plane(x_AD), names), "Attribute vectors in the plane: near = alike.")
-    if len(names) <= 60:
-        result.figure("attribute_similarity", heatmap(similar, names, "correlation"), "How alike the vectors are.")
-    order = np.argsort(-(similar - 2 * np.eye(len(names))), axis=1)
-    rows = [[names[i], names[order[i, 0]], float(similar[i, order[i, 0]])] for i in range(min(len(names), 40))]
-    result.table("Nearest attributes", ["attribute", "nearest", "correlation"], rows)
+def show_maps(result: Result, trained: Trained) -> None:
+    """A map, a picture of likeness and a list of nearest attributes for every term."""
+    design, names = trained.design, trained.attributes
+    for t, term in enumerate(design.terms):
+        own_A = np.flatnonzero(design.term_A == t)
+        if len(own_A) < 2:
+            continue
+        column = "/".join(design.columns[q].name for q in term)
+        shown = largest(trained, own_A, MAPPED)
+        x_AD = trained.model.vectors().detach().numpy()[shown]
+        labels = [names[a] for a in shown]
+        few = "" if len(shown) == len(own_A) else f" The {len(shown)} with most text, of {len(own_A):,}."
+        suffix = "" if len(design.terms) == 1 else f"_{t}"
+        if len(shown) > 2:
+            figure = scatter_map(plane(x_AD), labels)
+            result.figure(f"attribute_map{suffix}", figure, f"{column}: vectors in the plane, near = alike.{few}")
+        similar = correlations(x_AD)
+        if 2 < len(shown) <= 60:
+            figure = heatmap(similar, labels, "correlation")
+            result.figure(f"attribute_similarity{suffix}", figure, f"{column}: how alike the vectors are.")
+        if len(shown) > 2:
+            show_nearest(result, column, similar, labels)
 
 
-def chosen_pair(task: Settings, trained: Trained) -> tuple[int, int]:
-    """The attributes the user named; otherwise the two least alike."""
-    names = trained.attributes
-    similar = correlations(vectors(trained))
-    a, b = (int(i) for i in np.unravel_index(similar.argmin(), similar.shape))
-    if task.a is not None:
-        a = names.index(task.a)
-        b = int(similar[a].argmin())
-    if task.b is not None:
-        b = names.index(task.b)
-        a = a if task.a is not None else int(similar[b].argmin())
-    return a, b
+def show_nearest(result: Result, column: str, similar: np.ndarray, labels: list[str]) -> None:
+    nearest = (similar - 2 * np.eye(len(labels))).argmax(1)
+    rows = [[labels[i], labels[j], float(similar[i, j])] for i, j in enumerate(nearest[:LISTED])]
+    result.table(f"Nearest: {column}", [column, "nearest", "correlation"], rows)
 
 
-def uses(data: Corpus, attribute: int) -> np.ndarray:
-    """How often each word of the vocabulary occurs in training text with the attribute (V)."""
-    train = data.encoded["train"]
+def chosen_pair(task: Settings, trained: Trained) -> tuple[str, str]:
+    """What the user named; otherwise the two least alike of one term, among those with most text."""
+    if task.a is not None and task.b is not None:
+        return task.a, task.b
+    term_A = trained.design.term_A
+    among = largest(trained, np.flatnonzero(term_A == np.bincount(term_A).argmax()), COMPARED)
+    x_AD, names = trained.model.vectors().detach().numpy(), trained.attributes
+    one = task.a if task.a is not None else task.b
+    if one is not None:
+        similar = correlations(np.vstack([trained.vector(one), x_AD[among]]))[0, 1:]
+        other = names[among[similar.argmin()]]
+        return (one, other) if task.a is not None else (other, one)
+    similar = correlations(x_AD[among])
+    a, b = np.unravel_index(similar.argmin(), similar.shape)
+    return names[among[a]], names[among[b]]
+
+
+def uses(data: Corpus, attribute: int) -> tuple[np.ndarray, np.ndarray]:
+    """How often each word occurs in training text with the attribute (V), and in how many documents (V)."""
+    train, V = data.encoded["train"], len(data.vocabulary)
     has = train.attributes == attribute
+    if train.shares is not None:
+        has &= train.shares >= 0.5
     has = has.any(1) if has.ndim == 2 else has
-    tokens = train.tokens[has if train.per_token else np.repeat(has, train.lengths)]
-    return np.bincount(tokens, minlength=len(data.vocabulary))
+    chosen = has if train.per_token else np.repeat(has, train.lengths)
+    tokens, owner = train.tokens[chosen], train.owner[chosen]
+    pairs = np.unique(owner.astype(np.int64) * V + tokens) % V
+    return np.bincount(tokens, minlength=V), np.bincount(pairs, minlength=V)
 
 
 @torch.inference_mode()
-def show_neighbours(
-    result: Result, trained: Trained, word: str | None, a: int, b: int, uses_a: np.ndarray, uses_b: np.ndarray
-) -> None:
+def show_neighbours(result: Result, trained: Trained, data: Corpus, word: str | None, a: str, b: str) -> None:
     """The paper's table of conditional neighbours, for one word or for those that change most."""
-    model, vocabulary, names = trained.model, trained.vocabulary, trained.attributes
-    x = model.vectors()
+    model, vocabulary = trained.model, trained.vocabulary
+    x_a, x_b = trained.x(a), trained.x(b)
+    known = {name: i for i, name in enumerate(trained.attributes)}
+    used = [uses(data, known[name]) for name in (a, b) if name in known]
     if word is not None:
         words = [vocabulary.id(word)]
     else:
-        both = np.flatnonzero(np.minimum(uses_a, uses_b) >= FREQUENT)
-        frequent = torch.from_numpy(both[both >= len(SPECIALS)])
+        enough = [(count >= FREQUENT) & (documents >= DOCUMENTS) for count, documents in used]
+        both = np.flatnonzero(np.logical_and.reduce(enough)) if enough else np.arange(len(vocabulary))
+        frequent = torch.from_numpy(both[both >= len(SPECIALS)][:CANDIDATES])
         if not len(frequent):
             return
-        shift = rank_shift(unit(model.embeddings(x[a])), unit(model.embeddings(x[b])), frequent)
+        shift = rank_shift(unit(model.embeddings(x_a)), unit(model.embeddings(x_b)), frequent)
         words = frequent[shift.argsort(descending=True)[:SHOWN]].tolist()
-    strange = [*range(len(SPECIALS)), *np.flatnonzero(uses_a + uses_b < SEEN)]
+    rare: list[int] = np.flatnonzero(sum(count for count, _ in used) < SEEN).tolist() if used else []
     rows = []
     for w in words:
-        near = compare(model, w, x[a], x[b], exclude=strange)
+        near = compare(model, w, x_a, x_b, exclude=[*range(len(SPECIALS)), *rare])
         columns = (near.common, near.unique_a, near.unique_b)
         rows.append([vocabulary.words[w], *(", ".join(vocabulary.decode(ids[:SHOWN])) for ids in columns)])
     result.table(
         "Conditional word similarity",
-        ["word", "common", f"only under {names[a]}", f"only under {names[b]}"],
+        ["word", "common", f"only under {a}", f"only under {b}"],
         rows,
         "The 15 nearest words under each attribute vector, compared."
         + ("" if word else " The words shown are those frequent under both whose neighbours change most."),
     )
 
 
-def show_samples(result: Result, trained: Trained, a: int, b: int, task: Settings, seed: int) -> None:
+def show_samples(result: Result, trained: Trained, a: str, b: str, task: Settings, seed: int) -> None:
     """Text in the manner of A, of B and of their average."""
-    names, vocabulary = trained.attributes, trained.vocabulary
-    samples = []
-    for mix in (names[a], names[b], f"0.5*{names[a]} + 0.5*{names[b]}"):
-        generator = torch.Generator().manual_seed(seed)
-        ids = generate(
-            trained.model,
-            trained.x(mix),
-            [BOS_ID],
-            task.words,
-            generator=generator,
-            temperature=task.temperature,
-            forbid=(UNK_ID, BOS_ID),
-        )
-        samples.append((mix, " ".join(vocabulary.decode(ids[0]))))
+    mixes = {a: trained.vector(a), b: trained.vector(b)}
+    mixes[f"0.5*{a} + 0.5*{b}"] = (mixes[a] + mixes[b]) / 2
+    samples = [(mix, trained.generate(x, task.words, seed, task.temperature)) for mix, x in mixes.items()]
     result.text("Samples", ["Text drawn from the model under each vector, and under their average."], samples)

@@ -147,6 +147,8 @@ def show(result: Result, report: Path) -> None:
         table.add_row(*(number(cell) for cell in row))
     console = Console(width=None if sys.stdout.isatty() else 150)
     console.print(table)
+    if result.verdict:
+        console.print(result.verdict, highlight=False)
     console.print(f"report: {report}", highlight=False, soft_wrap=True)
 
 

@@ -17,6 +17,7 @@ STYLE = """
 body { font: 16px/1.55 system-ui, sans-serif; color: var(--ink); background: var(--paper); margin: 0 auto;
   max-width: 60rem; padding: 2rem 1rem 4rem; }
 h1 { font-size: 1.7rem; margin-bottom: .2rem } h2 { font-size: 1.2rem; margin-top: 2.4rem }
+.verdict { font-size: 1.25rem; margin: 1.2rem 0 }
 .facts, figcaption, .note { color: var(--soft); font-size: .9rem }
 .wide { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums }
 th, td { padding: .3rem .8rem; border-bottom: 1px solid var(--line); text-align: left }
@@ -33,6 +34,7 @@ TEMPLATE = """<!doctype html>
 <h1>ATD: {{ task }}</h1>
 <p class="facts">{{ primary }} = <b>{{ number(value) }}</b> · {{ '%.0f' | format(seconds) }} s · seed {{ seed }}
  · revision {{ revision }}</p>
+{% if verdict %}<p class="verdict">{{ verdict }}</p>{% endif %}
 {% for section in sections %}<h2>{{ section.title }}</h2>
 {% if section.kind == "table" %}<div class="wide"><table><thead><tr>
 {% for name in section.header %}<th>{{ name }}</th>{% endfor %}</tr></thead><tbody>
@@ -65,7 +67,7 @@ def number(cell: object) -> str:
 
 
 def write_metrics(result: Result, out: Path, seconds: float) -> None:
-    metrics = {
+    metrics: dict[str, object] = {
         "task": result.task,
         "primary_metric": result.primary,
         "value": result.value,
@@ -73,6 +75,10 @@ def write_metrics(result: Result, out: Path, seconds: float) -> None:
         "seconds": round(seconds, 2),
         "rows": result.rows,
     }
+    if result.verdict:
+        metrics["verdict"] = result.verdict
+    if result.details:
+        metrics["details"] = result.details
     write_atomically(out / "metrics.json", json.dumps(metrics, indent=2) + "\n")
 
 
@@ -87,6 +93,7 @@ def write_report(result: Result, out: Path, seconds: float, facts: dict) -> Path
         primary=result.primary,
         value=result.value,
         seconds=seconds,
+        verdict=result.verdict,
         sections=sections,
         style=STYLE,
         number=number,

@@ -36,7 +36,10 @@ class Text:
 
 @dataclass
 class Result:
-    """`rows[row][metric]` are numbers; `primary` names the one that a sweep optimises, as "row/metric"."""
+    """`rows[row][metric]` are numbers; `primary` names the one that a sweep optimises, as "row/metric".
+
+    `verdict` says in a sentence what was found. `details` are numbers beside the rows, under a name each.
+    """
 
     task: str
     primary: str
@@ -44,6 +47,8 @@ class Result:
     lower_is_better: bool = False
     paper: dict[str, dict[str, float]] = field(default_factory=dict)  # the paper's numbers, same metric names
     sections: list[Table | Figure | Text] = field(default_factory=list)
+    verdict: str = ""
+    details: dict[str, dict[str, float]] = field(default_factory=dict)
 
     @property
     def value(self) -> float:

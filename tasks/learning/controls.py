@@ -98,11 +98,15 @@ class Difference:
         return self.low > 0 or self.high < 0
 
 
-def paired_difference(losses_Sn: np.ndarray, reference_Sn: np.ndarray, words_n: np.ndarray) -> Difference:
+def paired_difference(
+    losses_Sn: np.ndarray, reference_Sn: np.ndarray, words_n: np.ndarray, group_n: np.ndarray | None = None
+) -> Difference:
     """How far perplexity lies above the reference's on the same documents.
 
-    The interval is a bootstrap over documents and, independently, over the seeds of both.
+    The interval is a bootstrap over documents, or over groups of them, and, independently, over the seeds of both.
     """
+    if group_n is not None:
+        losses_Sn, reference_Sn, words_n = (summed(values, group_n) for values in (losses_Sn, reference_Sn, words_n))
     random = np.random.default_rng(0)
     n = len(words_n)
 
@@ -117,3 +121,10 @@ def paired_difference(losses_Sn: np.ndarray, reference_Sn: np.ndarray, words_n: 
         drawn[i] = percent(a_n, b_n, times_n)
     low, high = np.quantile(drawn, [0.025, 0.975])
     return Difference(percent(losses_Sn.mean(0), reference_Sn.mean(0), np.ones(n)), float(low), float(high))
+
+
+def summed(values: np.ndarray, group_n: np.ndarray) -> np.ndarray:
+    """Sums over groups, along the last axis."""
+    _, place = np.unique(group_n, return_inverse=True)
+    flat = [np.bincount(place, row) for row in values.reshape(-1, values.shape[-1])]
+    return np.stack(flat).reshape(*values.shape[:-1], -1)
