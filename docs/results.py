@@ -113,7 +113,7 @@ LINES = [
         but=["kneser-ney-attributes"],
     ),
     perplexities(
-        "6,000 posts by author, of fifty, a table with default settings (one seed)",
+        "6,000 posts by author, of fifty, a table with default settings",
         "table_authors",
         "attributes help by 6 %, and cost nothing when shuffled",
         TABLE,
