@@ -1,7 +1,7 @@
 """Attribute tensor decomposition: the mathematics of Kiros, Zemel and Salakhutdinov (2014) in plain PyTorch.
 
-`atd.load(path)` gives a trained model. Names are resolved on first use, so `from atd import Vocabulary` does not pay
-for PyTorch.
+`atd.AttributeModel(attributes=["age"]).fit(table)` trains a model, `atd.load(path)` reads one. Names are
+resolved on first use, so `from atd import Vocabulary` does not pay for PyTorch.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from atd.attributes import AttributeTable as AttributeTable
     from atd.errors import AtdError as AtdError
+    from atd.estimator import AttributeModel as AttributeModel
     from atd.lm import LogBilinearLM as LogBilinearLM
     from atd.lm import MultiplicativeLM as MultiplicativeLM
     from atd.lm import TensorLM as TensorLM
@@ -20,12 +21,14 @@ if TYPE_CHECKING:
     from atd.tensor import FactoredTensor as FactoredTensor
     from atd.tokeniser import Tokeniser as Tokeniser
     from atd.trained import Trained as Trained
+    from atd.training import Training as Training
     from atd.vocabulary import Vocabulary as Vocabulary
 
     __version__: str
 
 _HOMES = {
     "AtdError": "atd.errors",
+    "AttributeModel": "atd.estimator",
     "AttributeTable": "atd.attributes",
     "FactoredTensor": "atd.tensor",
     "LogBilinearLM": "atd.lm",
@@ -33,6 +36,7 @@ _HOMES = {
     "TensorLM": "atd.lm",
     "Tokeniser": "atd.tokeniser",
     "Trained": "atd.trained",
+    "Training": "atd.training",
     "UnsharedLM": "atd.lm",
     "Vocabulary": "atd.vocabulary",
     "load": "atd.models",

@@ -80,7 +80,7 @@ class NextWordModel(nn.Module):
             self.b.copy_((p / p.sum()).log())
 
 
-class AttributeModel(NextWordModel):
+class ConditionedModel(NextWordModel):
     """A next-word model that takes attributes: they have a table."""
 
     attributes: AttributeTable
@@ -131,7 +131,7 @@ class LogBilinearLM(NextWordModel):
         self.R.copy_(vectors_VK)
 
 
-class MultiplicativeLM(FactoredTensor, AttributeModel):
+class MultiplicativeLM(FactoredTensor, ConditionedModel):
     """The paper's model: f = (W_fk r̂) ∘ (W_fd x), logits = W_fvᵀ f + b (eqs. 4–6).
 
     The folded E is never built in a step: context words are gathered as F-vectors and pushed through W_fk.
@@ -239,7 +239,7 @@ class UnsharedLM(MultiplicativeLM):
         return self.W_fv[rows], self.b[rows]
 
 
-class TensorLM(AttributeModel):
+class TensorLM(ConditionedModel):
     """The unfactored tensor, a reference for small vocabularies: logits = T_x r̂ + b, T_x = Σᵢ xᵢ T⁽ⁱ⁾.
 
     The fold E is not a function of T, so context words have their own R (V×K).

@@ -10,6 +10,11 @@ import torch
 SIZE = 256
 
 
+def has_bf16() -> bool:
+    """Whether the processor has instructions for bf16."""
+    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+
+
 @cache
 def bf16_pays(device: str = "cpu") -> bool:
     """Whether products of bf16 numbers are faster than of fp32 ones: processors without instructions for them emulate

@@ -24,7 +24,7 @@ from atd.design import Design
 from atd.errors import AtdError
 from atd.generate import generate
 from atd.given import resolve
-from atd.lm import AttributeModel, MultiplicativeLM, NextWordModel
+from atd.lm import ConditionedModel, MultiplicativeLM, NextWordModel
 from atd.neighbours import compare, neighbours
 from atd.ragged import Ragged
 from atd.tokeniser import Tokeniser
@@ -139,7 +139,7 @@ class Trained:
         found = self.tokens(texts)
         target, _ = found.flat
         context_TN = torch.from_numpy(found.windows(self.config["context"]))
-        x_D = self.x(given) if isinstance(self.model, AttributeModel) else None
+        x_D = self.x(given) if isinstance(self.model, ConditionedModel) else None
         losses = [torch.zeros(0)]
         for rows in torch.arange(len(target)).split(ROWS):
             x_BD = None if x_D is None else x_D.expand(len(rows), -1)
@@ -168,7 +168,7 @@ class Trained:
         values = self.columns[self._column(column)]
         name = self._column(column)
         x_VD = torch.stack([self.x({name: value}) for value in values])
-        log_p = log_likelihoods(self._multiplicative(), self.tokens(texts), x_VD) + np.log(self._prior(name))
+        log_p = log_likelihoods(self._multiplicative(), self.tokens(texts), x_VD) + np.log(self.prior(name))
         p = np.exp(log_p - log_p.max(1, keepdims=True))
         return values, p / p.sum(1, keepdims=True)
 
@@ -228,7 +228,7 @@ class Trained:
             raise AtdError(f"there is no column {name!r}; the columns are {', '.join(names)}")
         return name
 
-    def _prior(self, column: str) -> np.ndarray:
+    def prior(self, column: str) -> np.ndarray:
         """The share of training text that has each value of a column."""
         q = list(self.columns).index(column)
         term = next(t for t, columns in enumerate(self.design.terms) if q in columns)
@@ -238,8 +238,8 @@ class Trained:
         counts = np.bincount(self.design.combinations[term][:, place], words, len(self.columns[column]))
         return np.maximum(counts, 1) / np.maximum(counts, 1).sum()
 
-    def _conditional(self) -> AttributeModel:
-        if not isinstance(self.model, AttributeModel):
+    def _conditional(self) -> ConditionedModel:
+        if not isinstance(self.model, ConditionedModel):
             raise AtdError("a log-bilinear model has no attributes; load a multiplicative one")
         return self.model
 

@@ -11,7 +11,6 @@ import struct
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, cast
 
@@ -38,18 +37,17 @@ def write_binary(file: IO[bytes], names: Sequence[str], x_nK: np.ndarray) -> Non
 
 
 def without_blanks(path: Path, names: Sequence[str]) -> list[str]:
-    """The names as these formats can hold them: a blank ends a name, so it becomes `_`."""
+    """The names as these formats can hold them: a blank ends a name, so it becomes `_`, and none stands twice."""
     out = [re.sub(r"\s", "_", name) or "_" for name in names]
-    changed = [(name, new) for name, new in zip(names, out, strict=True) if name != new]
-    if not changed:
-        return out
     first: dict[str, str] = {}
     for name, new in zip(names, out, strict=True):
-        if first.setdefault(new, name) != name:
+        if new in first:
             both = f"{first[new]!r} and {name!r}"
-            raise AtdError(f"{path}: {both} are the same name without blanks; rename one, or write safetensors or csv")
-    example = "{!r} → {!r}".format(*changed[0])
-    warnings.warn(f"{path.name}: names hold no blanks here; {len(changed)} changed, as {example}", stacklevel=3)
+            raise AtdError(f"{path}: {both} would be one name here; rename one, or write safetensors, parquet or csv")
+        first[new] = name
+    changed = [f"{name!r} → {new!r}" for name, new in zip(names, out, strict=True) if name != new]
+    if changed:
+        warnings.warn(f"{path.name}: {len(changed)} names had blanks, written as _: {changed[0]}", stacklevel=3)
     return out
 
 
@@ -64,10 +62,8 @@ def read(path: Path, wanted: set[str] | None = None) -> dict[str, np.ndarray]:
         raise AtdError(f"{path}: not readable ({error}); fetch the file anew") from None
 
 
-@contextmanager
-def _open(path: Path) -> Iterator[IO[bytes]]:
-    with cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb") as file:
-        yield file
+def _open(path: Path) -> IO[bytes]:
+    return cast(IO[bytes], gzip.open(path)) if path.suffix == ".gz" else path.open("rb")
 
 
 def _entries(path: Path, file: IO[bytes], wanted: set[str] | None) -> Iterator[tuple[str, np.ndarray]]:

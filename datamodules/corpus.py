@@ -15,13 +15,13 @@ from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
 from atd.settings import MAPPING, either, one_of, optional, whole
 from atd.tokeniser import KINDS, Tokeniser
+from atd.training import VALIDATION_WORDS, suitable_batch
 from atd.vocabulary import SPECIALS, Vocabulary
 from atd.windows import WindowLoader
 from datamodules import sample
 from datamodules.cache import fingerprint, open_or_build
 
 SPLITS = ("train", "val", "test")
-VALIDATION_WORDS = 50_000  # enough to compare epochs on: the exact softmax of more would take as long as training
 
 
 class Windows(LightningDataModule):
@@ -75,11 +75,6 @@ class Windows(LightningDataModule):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self._saved = state["train"]
-
-
-def suitable_batch(words: int) -> int:
-    """The size of a batch for so many words of training text: as large as leaves five epochs about 3,000 steps."""
-    return 1024 if words < 1_250_000 else 2048 if words < 2_500_000 else 4096
 
 
 class Corpus(Windows):

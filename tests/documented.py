@@ -184,6 +184,17 @@ def pre_commit(words: list[str]) -> None:
             subprocess.run(run, cwd=ROOT, env=os.environ | {"PATH": path}, check=True, capture_output=True)
 
 
+def atd_(words: list[str]) -> None:
+    """Runs in this process; what is trained is small, and a page is not served."""
+    from atd.cli import main, parser
+
+    asked = parser().parse_args(words)
+    if asked.command == "explore" or "…" in words:
+        return
+    small = ["--K=8", "--F=8", "--D=4", "--epochs=1", "--min-steps=0"]
+    assert main([*words, *small] if asked.command == "fit" else words) == 0, words
+
+
 def tool(words: list[str]) -> None:
     """A program from elsewhere, whose arguments say nothing about this project."""
 
@@ -192,6 +203,7 @@ RULES: dict[str, Callable[[list[str]], None]] = {
     "python": python,
     "torchrun": after_run_py,
     "srun": after_run_py,
+    "atd": atd_,
     "make": make,
     "pip": pip,
     "docker": docker,

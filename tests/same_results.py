@@ -46,9 +46,10 @@ CASES = {  # settings on the command line; {tour} is the folder of the case of t
     "maps": f"task=maps checkpoint={{tour}} {ONE}",
     "infer": f"task=infer checkpoint={{tour}} 'text=the ship sailed to the harbour .' {ONE}",
     "infer-sgd": f"task=infer checkpoint={{tour}} inference=sgd 'text=the ship sailed .' {ONE}",
+    "export": f"task=export checkpoint={{tour}} {ONE}",
     "explore": "task=explore checkpoint={tour} task.seconds=1 task.port=0",
 }
-VOLATILE = {"milliseconds", "load_seconds", "requests"}
+VOLATILE = {"milliseconds", "load_seconds", "requests", "megabytes"}
 
 
 def main() -> int:

@@ -20,6 +20,7 @@ import pytest
 import torch
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from small_runs import write_reviews
 
 import atd
 from atd.errors import AtdError
@@ -38,12 +39,15 @@ assert "torch" not in sys.modules, "import atd costs PyTorch"
 folder, mix, *absent = sys.argv[1:]
 trained = atd.load(folder)
 texts = trained.tokens(["The king said: light, 3,000 lights!", "", "whale"])
+rows = {"text": ["a ship at sea", "a cow on land"] * 30, "place": ["sea", "land"] * 30}
+model = atd.AttributeModel(attributes=["place"], K=8, F=8, D=2, min_steps=0).fit(rows)
 print(json.dumps({
     "home": atd.__file__,
     "version": atd.__version__,
     "attributes": trained.attributes,
     "neighbours": trained.most_similar("light", mix, n=3),
     "text": trained.generate(mix, words=8, seed=3),
+    "learned": [model.model_.attributes, list(model.transform(rows["text"][:3]).shape)],
     "ids": [texts[i].tolist() for i in range(len(texts))],
     "present": [name for name in absent if importlib.util.find_spec(name)],
 }))
@@ -117,8 +121,30 @@ def test_a_clean_environment_loads_and_asks(clean_python, tmp_path):
     assert found["version"] == PROJECT["version"] and found["attributes"] == NAMES
     assert [word for word, _ in found["neighbours"]] == [word for word, _ in here.most_similar("light", MIX, n=3)]
     assert found["text"] == here.generate(MIX, words=8, seed=3)
+    assert found["learned"] == [["land", "sea"], [3, 2]]
     words = [" ".join(here.vocabulary.decode(ids)) for ids in found["ids"]]
     assert words == ["the king said <unk> light , <#> lights <unk>", "", "whale"]
+
+
+def test_the_example_of_the_readme_needs_the_library_alone(clean_python, tmp_path):
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    (example,) = [code for code in re.findall(r"```python\n(.*?)```", page, flags=re.S) if "AttributeModel" in code]
+    write_reviews(tmp_path / "reviews.csv")
+    run(clean_python, "-I", "-c", example, cwd=tmp_path)
+    assert atd.load(tmp_path / "reviews.ckpt").columns == {"age": ["20s", "60s"], "gender": ["f", "m"]}
+
+
+def test_the_command_is_installed(clean_python, tmp_path):
+    """`atd fit` on a csv file and a question, with torch and NumPy only."""
+    rows = ["text,place"] + ["a ship at sea,sea", "a cow on land,land"] * 30
+    (tmp_path / "places.csv").write_text("\n".join(rows) + "\n")
+    atd_ = clean_python.parent.parent / "lib"
+    (command,) = atd_.rglob("site-packages/bin/atd")
+    program = [clean_python, "-I", command]
+    small = ["--K=8", "--F=8", "--D=2", "--min-steps=0"]
+    run(*program, "fit", "places.csv", "--attributes", "place", "--out", "places.ckpt", *small, cwd=tmp_path)
+    near = run(*program, "similar", "places.ckpt", "ship", "--given", "sea", "-n", "2", cwd=tmp_path)
+    assert len(near.splitlines()) == 2
 
 
 def test_the_version_has_one_source(tmp_path):
@@ -159,7 +185,7 @@ def test_what_is_imported_is_declared():
     """By name, not as something that another package happens to bring."""
     library = list((ROOT / "atd").rglob("*.py"))
     platform = [path for folder in PACKAGES[1:] for path in (ROOT / folder).rglob("*.py")]
-    asked_for = {"pyarrow", "spacy"}  # imported by the library where a caller asks for them
+    asked_for = {"pyarrow", "safetensors", "scikit-learn", "spacy"}  # imported where a caller asks for them
     extras = ("platform", "page", "benchmark", "sweep", "cluster")
     homes = packages_distributions()
     for files, known in ((library, declared() | asked_for), ([*platform, ROOT / "run.py"], declared(*extras))):

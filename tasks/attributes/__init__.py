@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FITS", "Settings", "run"]
 
+LARGE = 1_000_000  # words of training text
 USUAL = ("no-attributes", "lbl", "kneser-ney")
 
 
@@ -42,7 +44,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
         counts=[name for name in controls if name in COUNTS],
         seeds=task.seeds,
         steps=task.steps,
-        workers=task.workers,
+        workers=task.workers or side_by_side(cfg, data),
     )
     trained = models.trained("atd")
     result = Result("attributes", "atd/perplexity", models.rows, lower_is_better=True)
@@ -67,6 +69,13 @@ def chosen_controls(cfg: DictConfig, task: Settings) -> list[str]:
         if name not in possible:
             raise AtdError(f"task.controls: {name} is a control of model=atd, not of model={cfg.model.name}")
     return list(task.controls)
+
+
+def side_by_side(cfg: DictConfig, data: Corpus) -> int:
+    """How many models to train at once: two if that is worth starting processes for, and nothing forbids it."""
+    large = len(data.encoded["train"].tokens) >= LARGE
+    alone = cfg.logger.name == "wandb" or cfg.trainer.accelerator == "gpu" or cfg.trainer.strategy != "auto"
+    return 2 if large and not alone and (os.cpu_count() or 1) > 1 else 1
 
 
 def check_names(task: Settings, data: Corpus) -> None:

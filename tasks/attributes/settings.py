@@ -1,4 +1,4 @@
-"""The settings of the tour."""
+"""The settings of the general task."""
 
 from __future__ import annotations
 
@@ -27,4 +27,4 @@ class Settings:
     controls: Annotated[list[str] | None, optional(listed(one_of(*MEANING)))]  # None = the usual three
     seeds: Annotated[int, whole(1)]
     steps: Annotated[list[float], listed(number(0, open_low=True))]  # step sizes tried, relative to optim.lr
-    workers: Annotated[int, whole(1)]  # models trained side by side
+    workers: Annotated[int | None, optional(whole(1))]  # models trained side by side; None = `side_by_side`

@@ -23,8 +23,10 @@ from tasks.engine.groups import GROUPS, Sweep, Trainer
 
 CONF = Path(__file__).parent.parent.parent / "conf"
 LANGUAGE_MODELS = ("adam", "sgd", "adagrad")  # the optimisers of language models
-TABLES = (".csv", ".tsv", ".jsonl", ".json", ".parquet", ".arrow", ".feather")
-OWN_TABLE = "your own table is data=table data.path=reviews.csv data.text=text data.attributes=[age,gender]"
+TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather")
+PACKED = (".gz", ".zst")
+OWN_TABLE = "your own table is data=table data.path={path} data.text=text data.attributes=[age,gender]"
+OF_A_TABLE = ("text", "attributes", "formula", "compose", "continuous", "bins", "group", "weights", "drop_empty")
 
 
 @dataclass(frozen=True)
@@ -60,9 +62,23 @@ def check_fit(cfg: DictConfig, fits: Fits) -> None:
         raise _misfit(cfg, "optim", fits.optims)
     path = str(OmegaConf.select(cfg, "data.path", throw_on_missing=False) or "")
     if OmegaConf.select(cfg, "data.sample") and path != str(cfg.paths.data):
-        raise AtdError(f"data.path={path}: data={cfg.data.name} writes its own text and reads no file; {OWN_TABLE}")
-    if path.removesuffix(".gz").endswith(TABLES) and cfg.data.name != "table":
-        raise AtdError(f"data.path={path}: data={cfg.data.name} reads no table; {OWN_TABLE}")
+        reads = "writes its own text and reads no file"
+        raise AtdError(f"data.path={path}: data={cfg.data.name} {reads}; {own_table(path)}")
+    if is_table(path) and cfg.data.name not in ("table", "parallel"):
+        raise AtdError(f"data.path={path}: data={cfg.data.name} reads no table; {own_table(path)}")
+
+
+def is_table(path: str) -> bool:
+    """By its ending; a pattern such as posts-*.csv too."""
+    for packed in PACKED:
+        path = path.removesuffix(packed)
+    return path.endswith(TABLES)
+
+
+def own_table(path: str = "") -> str:
+    """How texts of one's own are named."""
+    folder = f", a folder of texts data=folder data.path={path}" if path and not is_table(path) else ""
+    return OWN_TABLE.format(path=path if is_table(path) else "reviews.csv") + folder
 
 
 def leave_out(cfg: DictConfig) -> None:
@@ -92,7 +108,7 @@ def check_values(cfg: DictConfig, task: ModuleType) -> None:
     try:
         plain: Any = OmegaConf.to_container(ours, resolve=True, throw_on_missing=True)
     except MissingMandatoryValue as error:
-        fix = OWN_TABLE if cfg.data.name == "table" else f"give {error.full_key}=…"
+        fix = own_table() if cfg.data.name == "table" else f"give {error.full_key}=…"
         raise AtdError(f"{error.full_key}: has no default; {fix}") from None
     for group, kinds in GROUPS.items():
         if plain[group]["name"] not in kinds:
@@ -165,6 +181,8 @@ def explain(error: Exception, config_dir: Path) -> str | None:
         parent = cause.parent_node
         keys = [str(k) for k in parent] if isinstance(parent, DictConfig) else []
         if keys and key.rpartition(".")[2] not in keys:
+            if key.startswith("data.") and key.rpartition(".")[2] in OF_A_TABLE:
+                return f"{key}: belongs to data=table; add data=table data.path=reviews.csv"
             return unknown_key(key, keys)
         return f"{key}: {first_line(cause)}" if key else first_line(cause)
     if isinstance(error, OverrideParseException):

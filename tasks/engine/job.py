@@ -17,6 +17,7 @@ from atd.errors import AtdError
 from tasks.engine import processes
 from tasks.engine.check import check
 from tasks.engine.files import write_atomically
+from tasks.engine.precision import precision_of
 from tasks.engine.report import number, write_metrics, write_report
 from tasks.engine.result import Result
 from tasks.engine.seeding import seed_all
@@ -37,6 +38,7 @@ def run(cfg: DictConfig, out: Path) -> float:
         cfg = resumed(cfg, out)
     check(cfg)
     resolve_vectors(cfg)
+    cfg.trainer.precision = precision_of(cfg.trainer)
     if cfg.logger.name == "wandb" and cfg.logger.group is None:
         cfg.logger.group = sweep_name()
     out.mkdir(parents=True, exist_ok=True)

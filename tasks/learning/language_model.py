@@ -10,18 +10,17 @@ import lightning
 import torch
 from torchmetrics import Metric
 
-from atd.attributes import CentredTable
 from atd.design import Design
 from atd.lm import NextWordModel
-from atd.models import build
 from atd.noise import Noise
-from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, parameter_groups, travel
+from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, parameter_groups
+from atd.seeding import seeded
+from atd.training import adam, exact_nll, loss_of, schedule_of, start
 from atd.vocabulary import Vocabulary
 from atd.windows import WindowBatch
 from tasks.engine.groups import GROUPS, SGD, AdaGrad, Adam, Optim
-from tasks.engine.seeding import seed_step
 from tasks.engine.settings import typed
-from tasks.learning.models import start
+from tasks.learning.models import start_at_vectors
 from tasks.learning.training import LOGGED
 
 if TYPE_CHECKING:
@@ -104,25 +103,17 @@ class LanguageModel(lightning.LightningModule):
                 register_fsdp_forward_method(self.model, name)
 
     def seeded(self, batch_idx: int) -> torch.Generator:
-        """Noise words and dropout are a function of seed and step alone: a resumed run draws the same ones.
-
-        Processes draw the noise words that one would, each those of its part of the batch, and their own dropout.
-        """
+        """Noise words and dropout are a function of seed and step alone: a resumed run draws the same ones."""
         accumulate = self.trainer.accumulate_grad_batches
         step = self.global_step * accumulate + batch_idx % accumulate
-        seed = (self.seed * 1_000_003 + step) * 1024
-        seed_step(seed + self.global_rank, self.device)
-        return torch.Generator().manual_seed(seed)
+        return seeded(self.seed, step, self.device, self.global_rank)
 
     def training_step(self, batch: WindowBatch, batch_idx: int) -> torch.Tensor:
-        generator = self.seeded(batch_idx)
+        generator, draw = self.seeded(batch_idx), None
         if self.optim.samples:
             noise: Any = self.noise[batch.language]
             draw = noise.draw(self.optim.samples, generator, batch.place)
-            loss = self.model.sampled_nll(batch.context, batch.target, draw, batch.attribute, batch.language)
-        else:
-            loss = self.model.nll(batch.context, batch.target, batch.attribute, batch.language)
-        loss = loss * batch.weight + self.model.shrinkage()
+        loss = loss_of(self.model, batch, draw)
         if self.global_step % LOGGED == 0:
             self.log("train/loss", loss, sync_dist=True)
         return loss
@@ -133,45 +124,29 @@ class LanguageModel(lightning.LightningModule):
 
     def nll(self, batch: WindowBatch) -> torch.Tensor:
         """Exact negative log-likelihood of every word of a batch."""
-        with torch.autocast(self.device.type, enabled=False):
-            return self.model.nll(batch.context, batch.target, batch.attribute, batch.language, reduction="none")
+        return exact_nll(self.model, batch)
 
     def configure_optimizers(self) -> Any:
         o = self.optim
         trainer: Any = self.trainer
         steps = int(trainer.estimated_stepping_batches)
-        groups = parameter_groups(self.model, self.decay(steps), o.lr * o.lr_attributes)
         if isinstance(o, SGD):
-            optimiser: torch.optim.Optimizer = PaperSGD(groups, lr=o.lr, momentum=o.p_i, limit=o.limit)
-            schedule: torch.optim.lr_scheduler.LRScheduler = PaperSchedule(optimiser, o.lr_decay, o.p_i, o.p_f, o.T)
-            return [optimiser], [schedule]
-        if o.name == "adagrad":
-            optimiser = RowAdaGrad(groups, lr=o.lr)
-        else:
-            optimiser = torch.optim.AdamW(groups, lr=o.lr, fused=True)
-        if isinstance(o.lr_decay, str):
-            linear = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, steps)
-            return [optimiser], [{"scheduler": linear, "interval": "step"}]
-        schedule = torch.optim.lr_scheduler.ExponentialLR(optimiser, o.lr_decay)
-        return [optimiser], [schedule]
-
-    def decay(self, steps: int) -> dict[str, float]:
-        """The weight decay of every role, for a training of so many steps.
-
-        Adam's is a share of what a weight travels, so that one setting serves short and long trainings. The effects of
-        attributes have a prior of their own (`shrinkage`).
-        """
-        o = self.optim
+            sgd = PaperSGD(self.groups(o), lr=o.lr, momentum=o.p_i, limit=o.limit)
+            return [sgd], [PaperSchedule(sgd, o.lr_decay, o.p_i, o.p_f, o.T)]
         if isinstance(o, AdaGrad):
-            return {
-                "words": o.decay_words,
-                "factors": o.decay_words,
-                "attributes": o.decay_words,
-                "contexts": o.decay_contexts,
-            }
-        assert isinstance(o, Adam)
-        share = o.decay / travel(o.lr, o.lr_decay, steps, self.trainer.max_epochs or 1)
-        return {"words": share, "contexts": share}
+            optimiser: torch.optim.Optimizer = RowAdaGrad(self.groups(o), lr=o.lr)
+        else:
+            assert isinstance(o, Adam)
+            epochs = trainer.max_epochs or 1
+            optimiser = adam(self.model, o.lr, o.lr_decay, o.lr_attributes, o.decay, steps, epochs)
+        interval = "step" if isinstance(o.lr_decay, str) else "epoch"
+        return [optimiser], [{"scheduler": schedule_of(optimiser, o.lr_decay, steps), "interval": interval}]
+
+    def groups(self, o: AdaGrad) -> list[dict]:
+        """The parameters by role, with the L2 decay of each."""
+        words, contexts = o.decay_words, o.decay_contexts
+        decay = {"words": words, "factors": words, "attributes": words, "contexts": contexts}
+        return parameter_groups(self.model, decay, o.lr * o.lr_attributes)
 
     def on_save_checkpoint(self, checkpoint: dict) -> None:
         """All a later user needs to rebuild the model from this one file, as plain values."""
@@ -193,14 +168,10 @@ def language_model(
 
     `optim` is conf/optim unless given.
     """
-    torch.manual_seed(seed)
     data.seed = seed
-    vocabularies = data.vocabularies
-    model = build(config, [len(v) for v in vocabularies], len(data.attributes))
-    start(model, config, vocabularies)
-    design = data.encoded["train"].design
-    if isinstance(table := getattr(model, "attributes", None), CentredTable):
-        table.centre(torch.from_numpy(design.words_A), torch.from_numpy(design.term_A))
+    vocabularies, design = data.vocabularies, data.encoded["train"].design
+    model = start(config, vocabularies, design, seed)
+    start_at_vectors(model, config, vocabularies)
     return LanguageModel(
         model, vocabularies, design, optim or optim_of(cfg), dict(config), seed, asdict(data.tokeniser)
     )

@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import torch
-
 from atd.errors import AtdError
 from atd.lm import LogBilinearLM, MultiplicativeLM, NextWordModel
 from atd.models import Trained, build, find_checkpoint, load
@@ -22,15 +20,16 @@ if TYPE_CHECKING:
 
     from datamodules.corpus import Corpus
 
-__all__ = ["Trained", "build", "find_checkpoint", "load", "load_for", "start", "trained_model"]
+__all__ = ["Trained", "build", "find_checkpoint", "load", "load_for", "start_at_vectors", "trained_model"]
 
 
-def start(model: NextWordModel, config: Mapping[str, Any], vocabularies: Sequence[Vocabulary]) -> float | None:
-    """Start b at the word frequencies and, when given, the words at pretrained vectors.
+def start_at_vectors(
+    model: NextWordModel, config: Mapping[str, Any], vocabularies: Sequence[Vocabulary]
+) -> float | None:
+    """Start the words at pretrained vectors, where the configuration names some.
 
-    Returns the share of running words that had a pretrained vector.
+    Returns the share of running words that had one.
     """
-    model.start_bias(torch.cat([torch.from_numpy(v.counts) for v in vocabularies]))
     if not config.get("vectors"):
         return None
     vectors, share = read_vectors(config["vectors"], vocabularies[0])

@@ -16,6 +16,7 @@ from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint
 from atd.errors import AtdError
 from tasks.engine import processes
 from tasks.engine.files import write_atomically
+from tasks.engine.precision import precision_of
 from tasks.engine.preemption import Preemption
 from tasks.engine.quiet import quieten
 from tasks.engine.sweep.pruning import pruning
@@ -128,7 +129,7 @@ def build_trainer(cfg: DictConfig, epochs: int, out: Path, name: str, callbacks:
         devices=n // t.num_nodes,
         num_nodes=t.num_nodes,
         strategy=build_strategy(t.strategy, n),
-        precision=t.precision,
+        precision=precision_of(t),
         max_epochs=epochs,
         accumulate_grad_batches=t.accumulate,
         callbacks=callbacks,

@@ -89,7 +89,6 @@ def test_impossible_values_are_explained(override, says):
         ),
         ("optim.name=nope", "optim.name=nope: no such optim; choose optim=adam, adagrad, sgd or rows"),
         ("data=table", "data.path: has no default; your own table is data=table data.path=reviews.csv"),
-        ("data=table data.path=x.csv", "data.attributes: has no default; your own table is data=table"),
         ("inference.name=nope", "inference.name=nope: no such inference; choose inference=convex or sgd"),
     ],
 )
@@ -115,7 +114,8 @@ def test_every_task_says_what_it_works_with():
         (["model.F=[1"], "model.F=[1: cannot be read as key=value"),
         (["model.F=0"], "model.F=0: must be a whole number, 1 or more"),
         (["resume=nowhere"], "resume=nowhere: no config.yaml there"),
-        (["task.a=moby"], "task.a=moby: unknown attribute; it is one of "),
+        (["task.a=moby"], "task.a=moby: no attribute is called 'moby'; did you mean "),
+        (["data=table", "data.path=x.csv"], "data.attributes, data.formula: give one of them"),
     ],
 )
 def test_the_command_fails_with_one_line(arguments, says, tmp_path):
