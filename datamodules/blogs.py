@@ -17,10 +17,11 @@ from atd.design import Design
 from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
 from atd.settings import number, optional, whole
+from atd.table import random_split
 from datamodules.corpus import Corpus, by_split, sample_folder
 from datamodules.encode import count_vocabulary, ids
 from datamodules.readers.blogs import attribute_names, find_blogs, prolific, read_authors, read_blogs
-from datamodules.table import by_name, coded, random_split
+from datamodules.values import by_name, coded
 
 PARTS = ("gender", "age_group", "industry")
 UNSEEN = 3  # the number, after those of train, val and test, of the split that holds the tuples left out

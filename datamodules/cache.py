@@ -25,7 +25,7 @@ import pyarrow as pa
 from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
 
-FORMAT = 2  # raise when the meaning of the file, of a tokeniser or of a reader changes: old caches are then left alone
+FORMAT = 3  # raise when the meaning of the file, of a tokeniser or of a reader changes: old caches are then left alone
 BLOCK = 1 << 20
 CHECKED_BLOCKS = 256  # files up to 256 MB are checked whole (0.1 s), larger ones in as many evenly spaced blocks
 

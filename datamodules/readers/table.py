@@ -1,19 +1,60 @@
-"""A user's own table: one text per row and columns that describe it (csv, tsv, jsonl, parquet, arrow)."""
+"""A user's own table: one text per row and columns that describe it.
+
+It is a file, a pattern of files (posts-*.csv) or a folder of them, read one after another; each must have the wanted
+columns. csv, tsv, jsonl, json, parquet, arrow and feather, plain or packed (.gz, .zst).
+"""
 
 from __future__ import annotations
 
-import io
-from collections.abc import Sequence
+import glob
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
+from rich.console import Console
 
 from atd.errors import AtdError
+from datamodules.readers.columnar import read_arrow, read_parquet
+from datamodules.readers.columns import Source, as_names, as_text, check_words
+from datamodules.readers.delimited import read_delimited
 from datamodules.readers.files import Place, has_text
+from datamodules.readers.records import read_records
+from datamodules.readers.streams import PACKED
 
-FORMATS = ("csv", "tsv", "jsonl", "json", "parquet", "arrow", "feather")
+READERS = {
+    "csv": read_delimited,
+    "tsv": read_delimited,
+    "jsonl": read_records,
+    "ndjson": read_records,
+    "json": read_records,
+    "parquet": read_parquet,
+    "arrow": read_arrow,
+    "feather": read_arrow,
+}
+FORMATS = tuple(READERS)
+
+
+def find_tables(path: str | Path) -> list[Path]:
+    """The files of a table, by name."""
+    path = Path(path)
+    if path.is_file():
+        return [path]
+    if path.is_dir():
+        found = [file for file in sorted(path.iterdir()) if is_table(file) and not shadowed(file)]
+        if not found:
+            kinds = ", ".join(FORMATS)
+            raise AtdError(
+                f"{path}: no table in this folder; it must hold files of type {kinds}, or try {path}/*/*.csv"
+            )
+        return found
+    if glob.has_magic(str(path)):
+        found = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
+        found = [file for file in found if file.is_file() and not shadowed(file)]
+        if not found:
+            raise AtdError(f"{path}: no such table; no file has a name like this")
+        return found
+    raise AtdError(f"{path}: no such table; set data.path to a file, a folder or a pattern such as posts-*.csv")
 
 
 def read_table(path: str | Path, text: str, attributes: Sequence[str], drop_empty: bool = False) -> pa.Table:
@@ -21,93 +62,94 @@ def read_table(path: str | Path, text: str, attributes: Sequence[str], drop_empt
 
     Missing attribute values stay null. A row without text is an error, or left out with `drop_empty`.
     """
-    path, attributes = Path(path), list(attributes)
-    if len({text, *attributes}) < len(attributes) + 1:
-        raise AtdError(f"{path}: the columns {[text, *attributes]} repeat; name the text and each attribute once")
-    if not path.is_file():
-        raise AtdError(f"{path}: no such table; set data.path to a file of type {', '.join(FORMATS)}")
-    try:
-        table = _load(path, [text, *attributes])
-    except (pa.ArrowException, pa.ArrowInvalid) as e:
-        raise Place(path).error(f"not a readable table ({str(e).splitlines()[0]}); mend or convert it") from e
-    if not len(table):
-        raise AtdError(f"{path}: the table has no rows")
-    for name in attributes:
-        if pa.types.is_nested(table[name].type):
-            raise AtdError(f"{path}: column {name!r} holds {table[name].type}, not one value a row")
-    texts = table[text]
-    if not (pa.types.is_string(texts.type) or pa.types.is_large_string(texts.type)):
-        raise AtdError(f"{path}: column {text!r} holds {texts.type}, not text; set data.text to the text column")
-    full = has_text(texts)
-    empty = np.flatnonzero(~full.to_numpy(zero_copy_only=False))
-    if len(empty) == len(table) or (len(empty) and not drop_empty):
-        raise AtdError(
-            f"{path}: {len(empty)} of {len(table)} rows have no text in {text!r} (first: row {empty[0] + 1}); "
-            "remove them or set data.drop_empty=true"
-        )
-    columns = {"text": texts} | {name: pc.cast(table[name], pa.string()) for name in attributes}
-    return pa.table(columns).filter(full) if len(empty) else pa.table(columns)
+    return pa.concat_tables(TableReader(path, text, attributes, drop_empty))
 
 
-def _load(path: Path, columns: list[str]) -> pa.Table:
-    """The named columns, by the reader that the file's name asks for."""
-    kind = path.name.removesuffix(".gz").rpartition(".")[2].lower()
-    if kind in ("csv", "tsv"):
-        table = _load_csv(path, columns, "\t" if kind == "tsv" else ",")
-    elif kind in ("jsonl", "json"):
-        import pyarrow.json
+class TableReader:
+    """The same in batches, for a table larger than memory. `sources` says how each file was read so far."""
 
-        table = pyarrow.json.read_json(pa.BufferReader(Place(path).read()))
-    elif kind == "parquet":
-        import pyarrow.parquet
+    def __init__(self, path: str | Path, text: str, attributes: Sequence[str], drop_empty: bool = False):
+        self.path = Path(path)
+        self.text = text
+        self.attributes = list(attributes)
+        self.drop_empty = drop_empty
+        self.sources: list[Source] = []
+        columns = [text, *self.attributes]
+        if len({*columns}) < len(columns):
+            raise AtdError(f"{path}: the columns {columns} repeat; name the text and each attribute once")
 
-        _check(path, columns, pyarrow.parquet.read_schema(path).names)
-        table = pyarrow.parquet.read_table(path, columns=columns)
-    elif kind in ("arrow", "feather"):
-        table = _load_arrow(path)
-    else:
-        raise AtdError(f"{path}: unknown table type {kind!r}; use one of {', '.join(FORMATS)}")
-    _check(path, columns, table.column_names)
-    table = table.select(columns)
-    for i, field in enumerate(table.schema):
-        if pa.types.is_dictionary(field.type):  # categories of pandas and parquet
-            table = table.set_column(i, field.name, pc.cast(table.column(i), field.type.value_type))
-    return table
+    def __iter__(self) -> Iterator[pa.Table]:
+        self.sources = []
+        kept = 0
+        for path in find_tables(self.path):
+            for batch in self._file(Place(path)):
+                kept += len(batch)
+                yield batch
+        rows = sum(source.rows for source in self.sources)
+        if not rows:
+            raise AtdError(f"{self.path}: the table has no rows")
+        if not kept:
+            raise AtdError(
+                f"{self.path}: {rows} of {rows} rows have no text in {self.text!r}; set data.text to another"
+            )
+
+    def _file(self, place: Place) -> Iterator[pa.Table]:
+        """The batches of one file; rows without text are counted, and an error at its end."""
+        try:
+            source, found = open_table(place, [self.text, *self.attributes])
+            self.sources.append(source)
+            if source.encoding == "cp1252":
+                note = "not UTF-8; read as cp1252 (Western European). Convert it if letters look wrong"
+                Console(stderr=True).print(f"{place}: {note}", highlight=False, markup=False, soft_wrap=True)
+            first, empty, judged = 0, 0, False
+            for table in found:
+                batch, full = self._batch(place, table)
+                if len(missing := np.flatnonzero(~full)):
+                    first = first or source.rows + int(missing[0]) + 1
+                    empty += len(missing)
+                    batch = batch.filter(pa.array(full))
+                if not judged and len(batch):
+                    check_words(place, self.text, batch["text"])
+                    judged = True
+                source.rows += len(table)
+                if len(batch):
+                    yield batch
+        except (pa.ArrowException, OSError) as error:
+            what = " ".join(str(error).split())[:200]
+            raise place.error(f"not a readable table ({what}); mend or convert it") from error
+        if empty and not self.drop_empty:
+            raise place.error(
+                f"{empty} of {source.rows} rows have no text in {self.text!r} (first: row {first}); "
+                "remove them or set data.drop_empty=true"
+            )
+
+    def _batch(self, place: Place, table: pa.Table) -> tuple[pa.Table, np.ndarray]:
+        """(the batch as strings, which rows have text)."""
+        texts = as_text(place, self.text, table[self.text])
+        names = {name: as_names(place, name, table[name]) for name in self.attributes}
+        return pa.table({"text": texts} | names), has_text(texts).to_numpy()
 
 
-def _load_csv(path: Path, columns: list[str], delimiter: str) -> pa.Table:
-    """Quotes as usual, line ends inside quotes allowed; every wanted column a string, an empty field null."""
-    import csv
-
-    import pyarrow.csv as arrow
-
-    text = Place(path).text()
-    _check(path, columns, next(csv.reader(io.StringIO(text), delimiter=delimiter)))
-    return arrow.read_csv(
-        pa.BufferReader(text.encode()),
-        read_options=arrow.ReadOptions(use_threads=False),  # then an error names its row
-        parse_options=arrow.ParseOptions(delimiter=delimiter, newlines_in_values=True),
-        convert_options=arrow.ConvertOptions(
-            include_columns=columns,
-            column_types=dict.fromkeys(columns, pa.string()),
-            strings_can_be_null=True,
-            null_values=[""],
-        ),
-    )
+def open_table(place: Place, columns: list[str]) -> tuple[Source, Iterator[pa.Table]]:
+    """How a file is read, and batches of some columns, by the reader that its name asks for."""
+    kind = kind_of(place.path)
+    if kind not in READERS:
+        raise place.error(f"unknown table type {kind!r}; use one of {', '.join(FORMATS)}, plain, .gz or .zst")
+    return READERS[kind](place, kind, columns)
 
 
-def _load_arrow(path: Path) -> pa.Table:
-    """The file format, or the stream format that some libraries write under the same name."""
-    with pa.memory_map(str(path)) as source:
-        if source.read(6) == b"ARROW1":
-            return pa.ipc.open_file(source).read_all()
-        source.seek(0)
-        return pa.ipc.open_stream(source).read_all()
+def kind_of(path: Path) -> str:
+    name = path.name.lower()
+    for packed in PACKED:
+        name = name.removesuffix(packed)
+    return name.rpartition(".")[2]
 
 
-def _check(path: Path, columns: list[str], there: list[str]) -> None:
-    for name in columns:
-        if name not in there:
-            raise AtdError(f"{path}: no column {name!r}; the columns are {', '.join(there)}")
-        if there.count(name) > 1:
-            raise AtdError(f"{path}: {there.count(name)} columns are called {name!r}; rename all but one")
+def is_table(path: Path) -> bool:
+    """Hidden files, and those that other programs leave beside a table, are none."""
+    return path.is_file() and kind_of(path) in READERS and not path.name.startswith((".", "_"))
+
+
+def shadowed(path: Path) -> bool:
+    """A packed file beside the same one unpacked."""
+    return any(path.name.endswith(end) and path.with_name(path.name.removesuffix(end)).is_file() for end in PACKED)

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from atd.errors import AtdError
 from atd.given import resolve
+from datamodules.summary import describe
+from tasks.attributes.effects import show_effects
 from tasks.attributes.prediction import show_prediction
 from tasks.attributes.settings import FITS, Settings
 from tasks.attributes.show import chosen_pair, show_maps, show_neighbours, show_samples
@@ -36,6 +38,8 @@ def run(cfg: DictConfig, out: Path) -> Result:
     controls = chosen_controls(cfg, task)
     data = open_corpus(cfg)
     check_names(task, data)
+    for line in describe(data):
+        print(line)
     models = compare_models(
         cfg,
         data,
@@ -54,6 +58,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
     show_maps(result, trained)
     show_distinctive(result, data)
     a, b = chosen_pair(task, trained)
+    show_effects(result, trained, data, out)
     show_neighbours(result, trained, data, task.word, a, b)
     show_samples(result, trained, a, b, task, cfg.seed)
     show_prediction(result, trained, data, cfg.seed)

@@ -10,7 +10,7 @@ from tasks.engine.check import LANGUAGE_MODELS, Fits
 from tasks.learning.controls import MEANING
 
 FITS = Fits(
-    data=("Gutenberg", "Blogs", "TableCorpus", "Treebank", "Languages"),
+    data=("Gutenberg", "Blogs", "TableCorpus", "FolderCorpus", "Treebank", "Languages"),
     models=("atd", "paper", "tensor", "mixture"),
     optims=LANGUAGE_MODELS,
 )

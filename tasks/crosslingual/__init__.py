@@ -37,7 +37,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
     curves = {name: outcomes[name][0].facts["curve"] for name in rows}
     metrics = summary(outcomes)
     on_reuters = any(metric.startswith("rcv") for scores in metrics.values() for metric in scores)
-    comparable = on_reuters and not cfg.data.sample  # the sample has news of its own making
+    comparable = on_reuters and not cfg.data.get("sample")  # the sample has news of its own making
     primary = f"{first.name}/heldout_{first.task.pairs[0].replace('-', '_')}"
     result = BothDirections("crosslingual", primary, metrics, paper=PAPER if comparable else {})
     show_claims(result, rows, controls, outcomes)

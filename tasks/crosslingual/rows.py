@@ -126,7 +126,7 @@ def rows_of(cfg: DictConfig, out: Path) -> tuple[dict[str, RankingRow], dict[str
     """What `task.rows` and `task.controls` name, all of it checked before the first one starts."""
     if not cfg.task.rows:
         raise AtdError(f"task.rows: name at least one of {', '.join(cfg.task.changes)}")
-    dictionary = cache(lambda: find_dictionary(cfg.task.dictionary, whole_text(cfg), bool(cfg.data.sample)))
+    dictionary = cache(lambda: find_dictionary(cfg.task.dictionary, whole_text(cfg), bool(cfg.data.get("sample"))))
     rows = {name: RankingRow(name, named(cfg, "rows", name), out, dictionary) for name in cfg.task.rows}
     controls = {name: ControlRow(name, named(cfg, "controls", name), out, dictionary) for name in cfg.task.controls}
     return rows, controls
@@ -145,6 +145,10 @@ def named(cfg: DictConfig, key: str, name: str) -> DictConfig:
     if (row.task.method == RANKING) != (key == "rows"):
         other = "rows" if key == "controls" else "controls"
         raise AtdError(f"task.{key}={name}: its method is {row.task.method}; name it in task.{other}")
+    sides = row.data.get("sides")  # the languages of a user's own text
+    if sides and (strange := [pair for pair in row.task.pairs if not {*pair.split("-")} <= {*sides}]):
+        there = f"data.sides has {', '.join(sides)}"
+        raise AtdError(f"task.{key}={name}: learns from {strange[0]}, and {there}; set task.pairs or leave the row out")
     return row
 
 

@@ -12,7 +12,7 @@ from tasks.engine.check import Fits
 from tasks.learning.ranking import Objective
 
 RANKING = "ranking"  # the method that learns; the others are controls
-FITS = Fits(data=("EuroparlRCV",), models=("ranking",), optims=("rows",))
+FITS = Fits(data=("EuroparlRCV", "ParallelCorpus"), models=("ranking",), optims=("rows",))
 
 
 @dataclass(frozen=True)

@@ -33,7 +33,7 @@ from atd.settings import check_call, parameters, parts_of
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted(path.stem for path in (ROOT / "conf" / "data").glob("*.yaml"))
-COMPANION = {"europarl_rcv": "task=crosslingual"}  # its pairs are those of the task
+COMPANION = {"europarl_rcv": "task=crosslingual", "parallel": "task=crosslingual"}  # their pairs are the task's
 NAMES_OF_A_CACHE = {"key", "settings"}
 
 
@@ -43,7 +43,7 @@ def values(choice: str) -> dict:
     chosen = [f"data={choice}", COMPANION.get(choice.removesuffix("_sample"), "task=attributes")]
     with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
         cfg = compose("config", chosen)
-    given = {"path": "table.csv", "attributes": ["age"]}
+    given = {"path": "table.csv", "attributes": ["age"], "sides": {"en": "english", "de": "german"}}
     for name in given.keys() & {name for name in cfg.data if OmegaConf.is_missing(cfg.data, name)}:
         cfg.data[name] = given[name]
     return OmegaConf.to_container(cfg.data, resolve=True)

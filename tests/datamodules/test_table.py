@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -13,18 +14,22 @@ from hypothesis import strategies as st
 
 from atd.errors import AtdError
 from atd.settings import check_call
-from datamodules.table import TableCorpus, binned, random_split
+from atd.table import random_split
+from datamodules.table import TableCorpus
+from datamodules.values import binned, repeats
 
 HEADER = ["text", "age", "gender"]
 ROWS = [[f"word{i % 7} and w{i}", str(20 + i % 30), "f" if i % 3 else "m"] for i in range(120)] + [["alone", "", "x"]]
+
+
+COMMON = {"name": "table", "context": 2, "batch_size": 32, "seed": 0, "text": "text", "attributes": ["gender"]}
 
 
 def corpus(folder: Path, rows: list = ROWS, **options) -> TableCorpus:
     path = folder / "table.csv"
     with open(path, "w", newline="") as file:
         csv.writer(file).writerows([HEADER, *rows])
-    common = {"name": "table", "context": 2, "batch_size": 32, "seed": 0, "cache": folder / "cache"}
-    data = TableCorpus(path=path, **common | {"text": "text", "attributes": ["gender"]} | options)
+    data = TableCorpus(**COMMON | {"path": path, "cache": folder / "cache"} | options)
     data.prepare_data()
     data.setup()
     return data
@@ -120,9 +125,67 @@ def test_bins_are_ranges_in_order(values, n):
     assert [v is None for v in values] == [name == "missing" for name in out.to_pylist()]
 
 
+def test_many_files_are_one_corpus(tmp_path):
+    whole = corpus(tmp_path, min_count=1)
+    parts = tmp_path / "parts"
+    parts.mkdir()
+    for i, delimiter in enumerate(",;\t"):
+        with open(parts / f"{i}.csv", "w", newline="") as file:
+            csv.writer(file, delimiter=delimiter).writerows([HEADER, *ROWS[i * 41 : (i + 1) * 41]])
+    for path in (parts, parts / "*.csv"):
+        data = TableCorpus(**COMMON | {"path": path, "cache": tmp_path / "cache", "min_count": 1})
+        data.prepare_data()
+        data.setup()
+        assert sorted(rows(data)) == sorted(rows(whole))
+        assert [one["delimiter"] for one in data.encoded["train"].meta["sources"]] == [",", ";", "\t"]
+
+
+def test_batches_and_the_whole_are_encoded_alike(tmp_path, monkeypatch):
+    from datamodules.readers import delimited
+
+    whole = corpus(tmp_path, attributes=["gender", "age"], continuous=["age"])
+    monkeypatch.setattr(delimited, "BLOCK", 200)
+    parts = corpus(tmp_path, attributes=["gender", "age"], continuous=["age"], cache=tmp_path / "other")
+    assert parts.vocabulary == whole.vocabulary and parts.attributes == whole.attributes
+    for name, part in whole.encoded.items():
+        other = parts.encoded[name]
+        for field in ("tokens", "offsets", "attributes", "shares"):
+            np.testing.assert_array_equal(getattr(part, field), getattr(other, field))
+
+
+def test_rows_count_by_their_weight(tmp_path):
+    weighted = [[text, str(i % 4), gender] for i, (text, _, gender) in enumerate(ROWS)]
+    data = corpus(tmp_path, weighted, weights="age", min_count=1)
+    plain = corpus(tmp_path, weighted, min_count=1)
+    weight = {text: int(n) for text, n, _ in weighted}
+    before = Counter(text for split, text, _ in rows(plain) if split == "train")
+    after = Counter(text for split, text, _ in rows(data) if split == "train")
+    assert {text: weight[text] for text in before if weight[text] and text != "alone"} == after - Counter(["alone"])
+    assert after["alone"] == 1  # of weight 0, but the only row of its attribute
+    assert len(data.encoded["test"]) == len(plain.encoded["test"])
+    assert data.vocabulary.counts.sum() == sum(n * len(text.split()) for text, n in after.items())
+
+
+def test_a_fraction_of_a_weight_is_drawn():
+    times = repeats(Path("t"), "w", np.full(4000, 2.25), seed=0)
+    assert set(times) == {2, 3} and abs(times.mean() - 2.25) < 0.03
+    for strange, says in (([1, -1], "row 2 has none"), ([1, np.nan], "row 2 has none"), ([50, 70], "60 on average")):
+        with pytest.raises(AtdError, match=says):
+            repeats(Path("t"), "w", np.array(strange, float), seed=0)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        (
+            {"rows": [[t, "", g] for t, _, g in ROWS], "attributes": ["age"]},
+            "'age' is empty in every row; leave it out",
+        ),
+        (
+            {"rows": [[f"w{i}", str(i), "f"] for i in range(1500)], "attributes": ["age"]},
+            r"'age' has 1,500 values in 1,500 rows, as identifiers do; use data.continuous=\[age\] or data.bins",
+        ),
+        ({"weights": "gender"}, "data.weights needs numbers in 'gender'"),
         ({"attributes": ["size"]}, "no column 'size'; the columns are text, age, gender"),
         ({"bins": {"age": 3}}, r"data\.bins\.age: not among data\.attributes, which are gender"),
         ({"bins": {"gender": 3}}, "data.bins needs numbers in 'gender'"),

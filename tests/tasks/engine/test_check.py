@@ -72,7 +72,7 @@ def test_impossible_values_are_explained(override, says):
             "task=sentiment data=gutenberg_sample",
             "task=sentiment: does not work with data=gutenberg_sample; choose data=treebank or treebank_sample",
         ),
-        ("task=crosslingual data=blogs_sample", "choose data=europarl_rcv or europarl_rcv_sample"),
+        ("task=crosslingual data=blogs_sample", "choose data=europarl_rcv, europarl_rcv_sample or parallel"),
         (
             "task=authorship data=table data.path=x.csv data.attributes=[a]",
             "task=authorship: does not work with data=table; choose data=blogs or blogs_sample",

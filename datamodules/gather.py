@@ -1,0 +1,83 @@
+"""Texts that come in batches, as ids: what is kept of a batch is four bytes a word, and the distinct words of all.
+
+As in `atd.tokeniser`, a rule is asked once for every distinct piece of text, here over all batches.
+
+n texts, T tokens of all of them.
+"""
+
+from __future__ import annotations
+
+from array import array
+
+import numpy as np
+import pyarrow as pa
+import torch
+
+from atd.arrow_text import pieces
+from atd.ragged import Ragged, offsets_of, spans
+from atd.tokeniser import Tokeniser
+from atd.vocabulary import UNK_ID, Vocabulary
+
+
+class Gathered:
+    """Add batches of text; then count the words of some rows, and take the rows in any order."""
+
+    def __init__(self, tokeniser: Tokeniser):
+        self.fold = tokeniser.fold
+        self.rule = tokeniser.rule()
+        self.place: dict[str, int] = {}  # of every distinct word
+        self.pieces: dict[str, int] = {}  # and of every distinct piece of text
+        self.words_of = array("i")  # the words of one piece after another
+        self.ends = array("q", [0])  # where those of a piece end
+        self.parts: list[Ragged] = []
+
+    def add(self, texts: pa.Array | pa.ChunkedArray) -> None:
+        found = pieces(texts)
+        piece = np.array([self._piece(text) for text in found.types], np.int64)
+        known = Ragged(np.array(self.words_of, np.int32), np.array(self.ends, np.int64))
+        made = known.take(piece[found.tokens] if len(piece) else found.tokens)
+        self.parts.append(Ragged(made.tokens, made.offsets[found.offsets]))
+
+    def _piece(self, text: str) -> int:
+        """The number of a piece of text; a new one is cut into words."""
+        number = self.pieces.setdefault(text, len(self.pieces))
+        if number == len(self.ends) - 1:
+            words = map(self.fold, self.rule(text))
+            self.words_of.extend(self.place.setdefault(word, len(self.place)) for word in words)
+            self.ends.append(len(self.words_of))
+        return number
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Words of every text (n)."""
+        return np.concatenate([part.lengths for part in self.parts])
+
+    @property
+    def bounds(self) -> np.ndarray:
+        """The first row of every batch, and the end of the last."""
+        return offsets_of([len(part) for part in self.parts])
+
+    def vocabulary(self, times_n: np.ndarray, min_count: int, max_size: int | None) -> Vocabulary:
+        """The words of the rows, each counted `times` over; 0 leaves a row out."""
+        counts = np.zeros(len(self.place), np.int64)
+        for part, first in zip(self.parts, self.bounds):
+            times = np.repeat(times_n[first : first + len(part)], part.lengths)
+            counts += np.bincount(part.tokens, times, len(counts)).astype(np.int64)
+        words = {word: n for word, n in zip(self.place, counts.tolist()) if n}
+        return Vocabulary.from_counts(words, min_count, max_size)
+
+    def taken(self, order: np.ndarray, vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
+        """(ids (T), offsets) of the rows in this order; one may come several times. The batches are used up."""
+        bounds = self.bounds
+        offsets = offsets_of(self.lengths[order])
+        ids = np.empty(int(offsets[-1]), np.int32)
+        id_of = np.array([vocabulary.index.get(word, UNK_ID) for word in self.place], np.int32)
+        by_row = np.argsort(order, kind="stable")
+        cuts = np.searchsorted(order[by_row], bounds)
+        for i, first in enumerate(bounds[:-1]):
+            part, self.parts[i] = self.parts[i], Ragged(np.zeros(0, np.int32), np.zeros(1, np.int64))
+            here = np.sort(by_row[cuts[i] : cuts[i + 1]])  # places in `order` of this batch's rows
+            source, _ = part.where(order[here] - first)
+            target = spans(torch.from_numpy(offsets[here]), torch.from_numpy(part.lengths[order[here] - first]))
+            ids[target.numpy()] = id_of[part.tokens[source]]
+        return ids, offsets

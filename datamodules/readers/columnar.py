@@ -1,0 +1,55 @@
+"""Columns of a Parquet or Arrow file, a batch of rows at a time; both formats that Arrow writes, and old feather."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+
+from datamodules.readers.columns import Source, check_columns
+from datamodules.readers.files import Place
+from datamodules.readers.streams import open_seekable
+
+ROWS = 1 << 16  # most rows of a batch
+BYTES = 1 << 24  # about so many in the wanted columns
+
+
+def read_parquet(place: Place, kind: str, columns: list[str]) -> tuple[Source, Iterator[pa.Table]]:
+    from pyarrow.parquet import ParquetFile
+
+    file = ParquetFile(open_seekable(place))
+    check_columns(place, columns, file.schema_arrow.names)
+    groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
+    parts = [group.column(i) for group in groups for i in range(group.num_columns)]
+    size = sum(part.total_uncompressed_size for part in parts if part.path_in_schema in columns)
+    rows = min(ROWS, max(1, BYTES * file.metadata.num_rows // max(size, 1)))
+    found = file.iter_batches(rows, columns=columns, use_threads=False)
+    return Source(place, kind), (pa.Table.from_batches([batch]).select(columns) for batch in found)
+
+
+def read_arrow(place: Place, kind: str, columns: list[str]) -> tuple[Source, Iterator[pa.Table]]:
+    """The file format, or the stream format that some libraries write under the same name."""
+    file = open_seekable(place)
+    start = file.read(6)
+    file.seek(0)
+    if start == b"ARROW1":
+        reader = pa.ipc.open_file(file)
+        found = (reader.get_batch(i) for i in range(reader.num_record_batches))
+    elif start.startswith(b"FEA1"):
+        from pyarrow.feather import read_table
+
+        table = read_table(file)
+        check_columns(place, columns, table.column_names)
+        return Source(place, kind), iter(split(table.select(columns)))
+    else:
+        reader = pa.ipc.open_stream(file)
+        found = iter(reader)
+    check_columns(place, columns, reader.schema.names)
+    tables = (pa.Table.from_batches([batch]).select(columns) for batch in found)
+    return Source(place, kind), (part for table in tables for part in split(table))
+
+
+def split(table: pa.Table) -> list[pa.Table]:
+    """A large batch in pieces: some writers put a whole table in one."""
+    rows = min(ROWS, max(1, BYTES * len(table) // max(table.nbytes, 1)))
+    return [table.slice(i, rows) for i in range(0, len(table), rows)]
