@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import csv
 import functools
+import gzip
 import itertools
 import json
 import math
@@ -31,7 +32,8 @@ from omegaconf import DictConfig, OmegaConf
 
 ROOT = Path(__file__).parent.parent
 CONF = ROOT / "conf"
-TRAINING = ("attributes", "generation", "madlibs", "sentiment", "crosslingual", "languages", "authorship")  # tasks that train
+# Tasks that train
+TRAINING = ("attributes", "generation", "madlibs", "sentiment", "crosslingual", "languages", "authorship")
 TOUR = "outputs/attributes/2026-01-31_12-00-00"  # the run folder that the documentation speaks of
 
 # What makes any run small, a corpus and a task, each as far as the configuration has the key.
@@ -71,6 +73,11 @@ OF_TASK: dict[str, dict[str, Any]] = {
         "task.texts": 10,
         "task.classifier.epochs": 1,
         "task.predictor.epochs": 1,
+    },
+    "effects": {
+        **{f"task.{key}": 1 for key in ("worlds", "shuffles", "samples", "truth", "epochs")},
+        **{"task.V": 400, "task.K": 8, "task.subjects": 6, "task.pairs": 8, "task.permutations": 10},
+        **{"task.documents": [150], "task.shares": [0.6], "task.min_documents": 5},
     },
     "explore": {"task.seconds": 0.2, "task.port": 0},
 }
@@ -179,6 +186,8 @@ def small_world(data: Path | None = None) -> Iterator[Path]:
     try:
         if not Path("reviews.csv").exists():
             write_reviews(Path("reviews.csv"))
+            write_posts(Path("posts-1.csv.gz"))
+            write_letters(Path("letters"))
         yield here
     finally:
         os.chdir(before[0])
@@ -190,6 +199,28 @@ def small_world(data: Path | None = None) -> Iterator[Path]:
 def tour() -> Path:
     """The trained model of the documentation; called inside `small_world`."""
     return run_small([], Path(TOUR).absolute())
+
+
+def write_posts(path: Path) -> None:
+    """The same with a year, compressed."""
+    write_reviews(plain := path.with_suffix(""))
+    with plain.open(encoding="utf-8") as file, gzip.open(path, "wt", encoding="utf-8", newline="") as out:
+        rows = csv.reader(file)
+        table = csv.writer(out)
+        table.writerow([*next(rows), "year"])
+        table.writerows([*row, str(1990 + i % 30)] for i, row in enumerate(rows))
+    plain.unlink()
+
+
+def write_letters(folder: Path) -> None:
+    """Text files in a folder for each of two authors."""
+    draw = random.Random(0)
+    for author, words in (("ada", "engine number loom card"), ("jane", "ball sister walk letter")):
+        for i in range(10):
+            path = folder / author / f"{i}.txt"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            lines = [f"the {draw.choice(words.split())} was {draw.choice(['fine', 'poor'])} ." for _ in range(60)]
+            path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 def write_reviews(path: Path, rows: int = 300) -> None:

@@ -82,7 +82,7 @@ def full_vectors(model: ConditionedModel, texts: EncodedCorpus) -> np.ndarray:
     ids = torch.from_numpy(texts.attributes.astype(np.int64))
     if ids.dim() == 1:
         return model.vectors()[ids].numpy()
-    shares = None if texts.shares is None else torch.from_numpy(texts.shares)
+    shares = None if texts.shares is None else torch.from_numpy(np.array(texts.shares))
     parts = torch.arange(len(ids)).split(ROWS)
     return torch.cat([model.attributes(ids[p] if shares is None else Blend(ids[p], shares[p])) for p in parts]).numpy()
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from atd.trained import Trained
     from datamodules.corpus import Corpus
 
+SMALLEST = 0.05  # per cent: less is nothing, however certain
 BASELINES = ("no-attributes", "lbl")  # rows that know nothing of attributes, the closest first
 
 
@@ -87,14 +88,14 @@ def verdict(columns: list[str], above: Mapping[str, Difference], adds: Mapping[s
     known = listing(columns)
     if baseline is None:
         first = ""
-    elif not (gain := lower(baseline)).certain:
+    elif not (gain := lower(baseline)).certain or abs(gain.percent) < SMALLEST:
         first = f"Knowing {known} makes held-out text neither more nor less predictable ({brackets(gain)})."
     elif gain.percent > 0:
         first = f"Knowing {known} makes held-out text {brackets(gain)} more predictable."
     else:
         loss = Difference(-gain.percent, -gain.high, -gain.low)
         first = f"Knowing {known} makes held-out text {brackets(loss)} LESS predictable: the model does harm here."
-    matter = sorted((n for n, d in adds.items() if d.low > 0), key=lambda n: -adds[n].percent)
+    matter = sorted((n for n, d in adds.items() if d.low > 0 and d.percent >= SMALLEST), key=lambda n: -adds[n].percent)
     nothing = [n for n in adds if n not in matter]
     parts = [f"{name} {brackets(adds[name])}" for name in matter]
     second = f"What each adds to the others: {listing(parts)}." if parts else ""

@@ -80,5 +80,5 @@ def opened(path: Path) -> Queries:
     if not isinstance(trained.model, MultiplicativeLM) or isinstance(trained.model, UnsharedLM):
         raise AtdError(f"checkpoint={path}: the explorer shows model=atd and model=paper with one vocabulary")
     file = find_checkpoint(path)
-    folder = file.parents[2] if file.parent.parent.name == "checkpoints" else file
-    return Queries(trained, "/".join(folder.parts[-2:]))
+    run = file.parents[2] if file.parent.parent.name == "checkpoints" else None
+    return Queries(trained, "/".join((run or file).parts[-2:]), run or file.parent)

@@ -1,93 +1,98 @@
-"""What the page asks of a model, as plain values: describe, generate, neighbours, place a text.
+"""What the page asks of a model, as plain values: describe, find, generate, neighbours, differences, place a text.
 
-V vocabulary, A attributes, D attribute dim, T words of a text, S words of the softmax, F factors.
+A attributes, D attribute dim.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from atd.errors import AtdError
-from atd.expression import nearest_names
 from atd.generate import generate
-from atd.inference import infer
-from atd.inference.words import SoftmaxWords
 from atd.lm import MultiplicativeLM
 from atd.neighbours import compare, unit
-from atd.ragged import Ragged, offsets_of
-from atd.softmax_kernel import losses
 from atd.tokeniser import Tokeniser
 from atd.vocabulary import BOS_ID, SPECIALS, UNK_ID
-from tasks.figures.maps import groups_of, plane, project
+from tasks.explore.asked import UnknownWord, listed, number, profile, text
+from tasks.explore.differences import Differences
+from tasks.explore.profiles import Profiles
+from tasks.explore.reading import Reader
+from tasks.explore.views import views
+from tasks.figures.maps import groups_of
 from tasks.learning.models import Trained
-
-READ = 300  # words of a pasted text that its vector is inferred from
-SOFTMAX = 1000  # words the softmax runs over while a text is placed: the frequent ones and a sample of the rest
-STEPS = 20  # of inference; with the above 0.1 s, and a cosine of 0.95–0.97 to the exact vector of 300 words
-LINEAR = 40  # attributes up to which the map is a projection, on which a new text has an exact place
-
-
-class UnknownWord(AtdError):
-    def __init__(self, word: str, suggestions: list[str]):
-        super().__init__(f"the model does not know the word “{word}”")
-        self.suggestions = suggestions
 
 
 class Queries:
     """One model and everything precomputed for it. Queries only read, so threads may share it."""
 
-    def __init__(self, trained: Trained, name: str):
+    def __init__(self, trained: Trained, name: str, folder: Path | None = None):
         self.name = name
-        self.trained = trained
-        self.words = (trained.tokeniser or Tokeniser()).words
+        self.trained = trained = replace(trained, tokeniser=trained.tokeniser or Tokeniser())
+        assert isinstance(trained.model, MultiplicativeLM) and trained.tokeniser is not None
+        self.words = trained.tokeniser.words
         self.words("Built on first use.")
-        assert isinstance(trained.model, MultiplicativeLM)
         self.model = trained.model
         self.vocabulary = trained.vocabulary
-        self.names = trained.attributes
-        self.index = {n: i for i, n in enumerate(self.names)}
+        self.profiles = Profiles(trained)
+        self.names = self.profiles.names
         with torch.no_grad():
             self.x_AD = self.model.vectors().clone()
-            self.softmax = SoftmaxWords(*self.model.output(), SOFTMAX)
-        x = self.x_AD.numpy()
-        self.points = plane(x) if len(x) <= LINEAR else project(x, "tsne", 15, 0)
+        self.views = views(trained.design, self.x_AD)
+        self.reader = Reader(trained, folder)
+        self.differences = Differences(trained, folder)
 
     def describe(self) -> dict[str, Any]:
         groups = groups_of(self.names, "^[^-/]+")
-        attributes = [
-            {"name": n, "x": float(p[0]), "y": float(p[1]), "group": g}
-            for n, p, g in zip(self.names, self.points, groups, strict=True)
-        ]
+        rows = zip(self.names, groups, self.profiles.values_AQ.tolist(), self.profiles.words_A, strict=True)
         common = [w for w in self.vocabulary.words[len(SPECIALS) : 400] if len(w) > 3 and w.isalpha()]
-        return {"name": self.name, "words": len(self.vocabulary), "attributes": attributes, "examples": common[::12]}
+        return {
+            "name": self.name,
+            "words": len(self.vocabulary),
+            "examples": common[::12],
+            "columns": [
+                {"name": c.name, "values": list(c.values), "number": c.knots is not None}
+                for c in self.trained.design.columns
+            ],
+            "attributes": [{"name": n, "group": g, "values": v, "words": float(w)} for n, g, v, w in rows],
+            "views": [
+                {"name": view.name, "ids": view.ids.tolist(), "points": view.points.round(5).tolist()}
+                for view in self.views
+            ],
+            "effects": self.differences.describe(),
+        }
 
-    def vector(self, mix: list[dict]) -> torch.Tensor:
-        """Σ weight · x over named attributes and given vectors."""
+    def find(self, query: dict) -> dict[str, Any]:
+        return self.profiles.find(query)
+
+    def vector(self, mix: list[dict], base: dict[str, str]) -> torch.Tensor:
+        """Σ weight · x over names, profiles and given vectors. A lone value takes the rest from the base profile."""
         x = torch.zeros(self.x_AD.shape[1])
         for part in mix:
             weight = number(part.get("weight"), "weight", -10, 10)
-            own = self.given(part["vector"]) if "vector" in part else self.trained.x(self.attribute(part.get("name")))
-            x += weight * own
+            x += weight * self.part(part, base)
         return x
+
+    def part(self, part: dict, base: dict[str, str]) -> torch.Tensor:
+        if "vector" in part:
+            return self.given(part["vector"])
+        if "profile" in part:  # whole as it stands
+            return self.profiles.of(profile(part["profile"]))
+        if part.get("base") is True:
+            return self.profiles.of(base)
+        return self.profiles.x(text(part.get("name"), "name", 500), base)
 
     def given(self, values: Any) -> torch.Tensor:
         if not isinstance(values, list) or len(values) != self.x_AD.shape[1]:
             raise AtdError(f"a vector of this model has {self.x_AD.shape[1]} numbers")
         return torch.tensor([number(v, "vector", -1e4, 1e4) for v in values])
 
-    def attribute(self, name: Any) -> str:
-        if not isinstance(name, str) or name not in self.index:
-            near = nearest_names(str(name)[:100], self.names)
-            hint = f"; did you mean {', '.join(near)}?" if near else ""
-            raise AtdError(f"no attribute is called “{str(name)[:100]}”{hint}")
-        return name
-
     def generate(self, query: dict) -> dict[str, Any]:
         """Samples under a mix; the same query gives the same text."""
-        x = self.vector(listed(query.get("mix"), "mix", 50))
+        x = self.vector(listed(query.get("mix"), "mix", 50), base_of(query))
         start, unknown = self.ids(text(query.get("start", ""), "start", 2000))
         top_k, top_p = query.get("top_k"), query.get("top_p")
         samples = int(number(query.get("samples", 3), "samples", 1, 8))
@@ -102,13 +107,11 @@ class Queries:
             top_p=None if top_p is None else number(top_p, "top_p", 0.01, 1),
             forbid=(UNK_ID, BOS_ID),
         )
-        cosine_A = unit(self.x_AD) @ unit(x)
-        near = cosine_A.topk(min(3, len(self.names)))
         return {
             "samples": [self.vocabulary.decode(row) for row in ids],
             "unknown": unknown[:20],
-            "place": self.place(x),
-            "nearest": [[self.names[i], float(c)] for c, i in zip(*near, strict=True)],
+            "places": self.places(x),
+            "nearest": self.nearest(x, 3),
         }
 
     def neighbours(self, query: dict) -> dict[str, Any]:
@@ -119,7 +122,7 @@ class Queries:
         for word in words:
             if word not in self.vocabulary:
                 raise UnknownWord(word, self.vocabulary.nearest_spelling(word, 5))
-        x_a, x_b = (self.trained.x(self.attribute(query.get(side))) for side in ("a", "b"))
+        x_a, x_b = self.pair(query)
         k = int(number(query.get("k", 15), "k", 1, 100))
         with torch.inference_mode():
             near = compare(self.model, self.vocabulary.encode(words).tolist(), x_a, x_b, k, range(len(SPECIALS)))
@@ -133,56 +136,48 @@ class Queries:
             **{side: self.ranked(*lists) for side, lists in columns.items()},
         }
 
+    def pair(self, query: dict) -> tuple[torch.Tensor, torch.Tensor]:
+        """The vectors of A and B; without a name, that of the base profile."""
+        x_a, x_b = (self.profiles.x(query.get(side) or None, base_of(query)) for side in ("a", "b"))
+        return x_a, x_b
+
     def ranked(self, ids: list[int], cosines: list[float], other: list[int]) -> list[dict]:
         return [
             {"word": self.vocabulary.words[w], "cosine": c, "other_rank": r}
             for w, c, r in zip(ids, cosines, other, strict=True)
         ]
 
+    def differ(self, query: dict) -> dict[str, Any]:
+        """The words that differ most: of an entry of effects.json, or between A and B by the model alone."""
+        if query.get("entry") is not None:
+            return self.differences.measured(query["entry"])
+        return self.differences.shifted(*self.pair(query))
+
     def read(self, query: dict) -> dict[str, Any]:
-        """Infer the vector of a text: its place on the map, the nearest attributes, the likeliest by perplexity."""
+        """The vector of a text: its place on the maps, the nearest attributes, the likeliest values, and warnings."""
         ids, unknown = self.ids(text(query.get("text"), "text", 20_000))
-        known = [i for i in ids if i != UNK_ID]
-        if len(known) < 5:
-            raise AtdError(f"only {len(known)} known words in the text; paste a sentence or more")
-        text_ids = np.array(ids[:READ])
-        pasted = Ragged(text_ids, offsets_of([len(text_ids)]))
-        x = infer(self.model, *pasted.flat, samples=SOFTMAX, tolerance=0.1, iterations=STEPS).x[0]
-        cosine_A = unit(self.x_AD) @ unit(x)
-        perplexity_A = self.perplexities(pasted)
+        x, said = self.reader.read(ids)
         return {
-            "read": len(text_ids),
-            "words": len(ids),
+            **said,
             "unknown": unknown[:20],
-            "unknown_count": len(ids) - len(known),
             "vector": x.tolist(),
-            "place": self.place(x),
-            "nearest": [[self.names[i], float(cosine_A[i])] for i in cosine_A.argsort(descending=True)[:10].tolist()],
-            "likeliest": [[self.names[i], float(perplexity_A[i])] for i in perplexity_A.argsort()[:10].tolist()],
+            "places": self.places(x),
+            "nearest": self.nearest(x, 10),
         }
 
-    @torch.inference_mode()
-    def perplexities(self, pasted: Ragged) -> torch.Tensor:
-        """Perplexity of a text under every attribute's vector (A), over the softmax of `SOFTMAX` words."""
-        known = np.flatnonzero(pasted.tokens != UNK_ID)
-        r_TF = self.model.context(torch.from_numpy(pasted.windows(len(self.model.C), known)))
-        targets = self.softmax.targets(torch.from_numpy(pasted.tokens[known]))
-        out = []
-        for x_D in self.x_AD:
-            nll_T = losses(self.model.condition(r_TF, x_D), self.softmax.candidates, targets)
-            out.append(nll_T.mean().exp())
-        return torch.stack(out)
+    def nearest(self, x_D: torch.Tensor, most: int) -> list[list]:
+        """[name, cosine] of the attributes whose vectors are most alike; all have 0 to the average text."""
+        cosine_A = unit(self.x_AD) @ unit(self.settled(x_D))
+        best = cosine_A.topk(min(most, len(self.names)))
+        return [[self.names[i], float(c)] for c, i in zip(*best, strict=True)]
 
-    def place(self, x_D: torch.Tensor) -> list[float]:
-        """Where a vector lies on the map: projected, or on a t-SNE map amid the attributes it is most like."""
-        unit_AD = unit(self.x_AD).numpy()
-        x = unit(x_D).numpy()
-        if len(self.names) <= LINEAR:
-            centre = unit_AD.mean(0)
-            solution = np.linalg.lstsq(unit_AD - centre, self.points, rcond=1e-6)[0]
-            return ((x - centre) @ solution).tolist()
-        weight = np.exp(30 * (unit_AD @ x))
-        return (weight @ self.points / weight.sum()).tolist()
+    def places(self, x_D: torch.Tensor) -> list[list[float]]:
+        """Where a vector lies on every map."""
+        return [view.place(self.settled(x_D)) for view in self.views]
+
+    def settled(self, x_D: torch.Tensor) -> torch.Tensor:
+        """A vector as it is; one of no length but for rounding is 0, for its direction means nothing."""
+        return x_D if x_D.norm() > 1e-4 * self.x_AD.norm(dim=1).mean() else torch.zeros_like(x_D)
 
     def ids(self, written: str) -> tuple[list[int], list[str]]:
         """Ids of a text's words, and its unknown words, each once."""
@@ -191,21 +186,5 @@ class Queries:
         return self.vocabulary.encode(words).tolist(), list(unknown)
 
 
-def number(value: Any, name: str, low: float, high: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
-        raise AtdError(f"{name}: give a number from {low:g} to {high:g}")
-    return value
-
-
-def text(value: Any, name: str, most: int) -> str:
-    if not isinstance(value, str):
-        raise AtdError(f"{name}: give text")
-    if len(value) > most:
-        raise AtdError(f"{name}: {len(value):,} characters are too many; the limit is {most:,}")
-    return value.encode("utf-8", "replace").decode()  # half a surrogate pair is no character
-
-
-def listed(value: Any, name: str, most: int) -> list[dict]:
-    if not isinstance(value, list) or not all(isinstance(part, dict) for part in value) or not 1 <= len(value) <= most:
-        raise AtdError(f"{name}: give a list of 1 to {most} attributes with weights")
-    return value
+def base_of(query: dict) -> dict[str, str]:
+    return profile(query.get("base", {}), "base")

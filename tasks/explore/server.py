@@ -18,10 +18,18 @@ from starlette.responses import FileResponse, Response
 from starlette.routing import Route
 
 from atd.errors import AtdError
-from tasks.explore.queries import Queries, UnknownWord
+from tasks.explore.asked import UnknownWord
+from tasks.explore.queries import Queries
 
-HERE = Path(__file__).parent
-FILES = {"/": "page.html", "/page.js": "page.js", "/map.js": "map.js", "/page.css": "page.css"}
+PAGE = Path(__file__).parent / "page"
+FILES = {"/": "page.html", "/page.css": "page.css"} | {f"/{path.name}": path.name for path in PAGE.glob("*.js")}
+QUERIES = {
+    "find": Queries.find,
+    "generate": Queries.generate,
+    "neighbours": Queries.neighbours,
+    "differ": Queries.differ,
+    "read": Queries.read,
+}
 MOST_BYTES = 100_000  # of a request
 WORKERS = 2  # queries answered at once; more would only take the cores from one another
 HEADERS = {
@@ -52,7 +60,7 @@ class Refused(Exception):
 
 
 def application(engines: list[Queries]) -> Starlette:
-    """Routes: the page, `GET /api/models`, `GET /api/models/{i}`, `POST /api/models/{i}/{generate,neighbours,read}`.
+    """Routes: the page, `GET /api/models`, `GET /api/models/{i}`, and `POST /api/models/{i}/…` for every query.
 
     Answers only requests addressed to this machine, so that no foreign page can reach it by renaming its host.
     """
@@ -79,9 +87,9 @@ def application(engines: list[Queries]) -> Starlette:
             raise Refused(404, f"there is no model number {i}")
         return i
 
-    routes = [Route(path, file_response(HERE / name)) for path, name in FILES.items()]
+    routes = [Route(path, file_response(PAGE / name)) for path, name in FILES.items()]
     routes += [Route("/api/models", models), Route("/api/models/{i:int}", model)]
-    for name, method in {"generate": Queries.generate, "neighbours": Queries.neighbours, "read": Queries.read}.items():
+    for name, method in QUERIES.items():
         routes.append(Route(f"/api/models/{{i:int}}/{name}", query(method), methods=["POST"]))
     hosts = Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"], www_redirect=False)
     handlers: dict[Any, Any] = {AtdError: refuse, Refused: refuse, 404: not_found}
