@@ -75,11 +75,11 @@ def load(path: str | Path) -> Trained:
 
 
 def find_checkpoint(path: str | Path) -> Path:
-    """The file itself, or inside a run folder the best checkpoint of its first (main) model."""
+    """The file itself; inside a run folder the best checkpoint of its first (main) model; of an export its model."""
     path = Path(path)
     if path.is_file():
         return path
-    for pattern in ("checkpoints/atd/best.ckpt", "checkpoints/*/best.ckpt", "best.ckpt"):
+    for pattern in ("checkpoints/atd/best.ckpt", "checkpoints/*/best.ckpt", "best.ckpt", "model.ckpt", "model/model.ckpt"):
         if found := sorted(path.glob(pattern)):
             return found[0]
     problem = "no checkpoints/*/best.ckpt in this folder" if path.is_dir() else "no such file or folder"

@@ -219,6 +219,7 @@ def test_a_folder_with_model_vectors_and_card(tmp_path):
 def test_the_card_of_a_model_without_attributes(tmp_path):
     trained = atd.load(write_checkpoint(tmp_path / "run", {"name": "lbl"}))
     files = write_folder(trained, tmp_path / "model")
+    assert atd.load(tmp_path / "model").attributes == trained.attributes
     assert [one.path.name for one in files] == ["model.ckpt", "words.txt", "README.md"]
     assert "## Column" not in files[-1].path.read_text()
     with pytest.raises(AtdError, match="log-bilinear model has no attributes"):
