@@ -22,6 +22,7 @@ from atd.vocabulary import Vocabulary
 
 OPEN = ("gated", "additive", "shrink", "dropout", "sparse")  # options of the model whose gate starts open
 OPTIONS = ("activation", "gate_bias", "dropout", "additive", "sparse")  # of the paper's, and those built on it
+PLACES = ("checkpoints/atd/best.ckpt", "checkpoints/*/best.ckpt", "best.ckpt", "model.ckpt", "model/model.ckpt")
 NAMES = ("atd", "lbl", "mixture", "paper", "tensor", "unshared")
 
 
@@ -79,7 +80,7 @@ def find_checkpoint(path: str | Path) -> Path:
     path = Path(path)
     if path.is_file():
         return path
-    for pattern in ("checkpoints/atd/best.ckpt", "checkpoints/*/best.ckpt", "best.ckpt", "model.ckpt", "model/model.ckpt"):
+    for pattern in PLACES:
         if found := sorted(path.glob(pattern)):
             return found[0]
     problem = "no checkpoints/*/best.ckpt in this folder" if path.is_dir() else "no such file or folder"

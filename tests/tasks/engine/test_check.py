@@ -66,7 +66,7 @@ def test_impossible_values_are_explained(override, says):
     ("overrides", "says"),
     [
         ("optim=rows", "task=attributes: does not work with optim=rows; choose optim=adam, sgd or adagrad"),
-        ("model=ranking", "task=attributes: does not work with model=ranking; choose model=atd, paper, tensor or mixture"),
+        ("model=ranking", "does not work with model=ranking; choose model=atd, paper, tensor or mixture"),
         ("model=lbl", "task=attributes: does not work with model=lbl; choose model="),
         (
             "task=sentiment data=gutenberg_sample",

@@ -176,7 +176,8 @@ def test_the_report_of_a_grid(tmp_path):
     for n, (F, seed) in enumerate((F, seed) for F in (8, 16) for seed in (1, 2)):
         run = tmp_path / str(n)
         (run / ".hydra").mkdir(parents=True)
-        OmegaConf.save(OmegaConf.create(["task=attributes", f"model.F={F}", f"seed={seed}"]), run / ".hydra/overrides.yaml")
+        overrides = OmegaConf.create(["task=attributes", f"model.F={F}", f"seed={seed}"])
+        OmegaConf.save(overrides, run / ".hydra/overrides.yaml")
         rows = {"atd": {"perplexity": 50.0 - F + seed, "perplexity_dev": 40.0 - F + seed}}
         metrics = {"primary_metric": "atd/perplexity", "value": 50.0 - F, "lower_is_better": True, "seconds": 2.0}
         if n != 3:
