@@ -14,14 +14,15 @@ A values, n documents (or groups of them) of the word, r dims.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import lgamma
+from math import exp, lgamma
 
 import numpy as np
 
-from atd.effect_tests import Sums, moments, sums_of_cells, sums_of_slope, sums_of_vectors
+from atd.effect_tests import Sums, fatter, moments, sums_of_cells, sums_of_slope, sums_of_vectors, tail
 
 FAR = 3.0  # a document further out than so many times the median is pulled in to that length
 FEW = 1.2  # (t / 1.96)² is about 1 + 2 · FEW / df, where noise itself is known from few documents
+SMALL = 0.02  # below this p the tail is looked at more closely
 
 
 @dataclass(frozen=True)
@@ -30,9 +31,7 @@ class WordEffect:
     linear: float  # Σ_a (Cμ)_aᵀ V_a (Cμ)_a
     anywhere: float  # noise in a direction that is like all others
     square: float  # Σ C_ab² tr V_a V_b
-    z: float  # the permutation statistic, standardised
-    skewness: float  # of its permutation distribution
-    rarest: float  # log of one over the number of ways to deal the values
+    p: float  # of the permutation statistic
     means_Ar: np.ndarray  # mean use under each value, from the mean over all; nan where there are too few documents
 
 
@@ -50,7 +49,8 @@ def between_values(y_nr: np.ndarray, u_n: np.ndarray, value_n: np.ndarray, least
     is_an = (np.arange(a)[:, None] == code_n).astype(y_nr.dtype)
     total_ar = is_an @ (u_n[:, None] * y_nr)
     statistic = float((np.square(total_ar).sum(1) / count_a).sum())
-    z, skewness = _standing(statistic, u_n[:, None] * y_nr, sums_of_cells(count_a.astype(float)))
+    rarest = sum(lgamma(n + 1) for n in count_a) - lgamma(len(u_n) + 1)
+    p = _p(statistic, u_n[:, None] * y_nr, sums_of_cells(count_a.astype(float)), rarest)
     weight_a = is_an @ u_n
     mu_ar = total_ar / weight_a[:, None]
     h_n = u_n / weight_a[code_n]
@@ -58,8 +58,7 @@ def between_values(y_nr: np.ndarray, u_n: np.ndarray, value_n: np.ndarray, least
     C_aa = 2 / (a - 1) * (np.eye(a) - 1 / a)
     means_Ar = np.full((A, y_nr.shape[1]), np.nan, np.float32)
     means_Ar[enough_A] = mu_ar
-    rarest = sum(lgamma(n + 1) for n in count_a) - lgamma(len(u_n) + 1)
-    return WordEffect(*_effect(mu_ar, g_nr, code_n, C_aa), z, skewness, rarest, means_Ar)
+    return WordEffect(*_effect(mu_ar, g_nr, code_n, C_aa), p, means_Ar)
 
 
 def along_number(y_nr: np.ndarray, u_n: np.ndarray, x_n: np.ndarray, least: int, spread: float) -> WordEffect | None:
@@ -72,7 +71,7 @@ def along_number(y_nr: np.ndarray, u_n: np.ndarray, x_n: np.ndarray, least: int,
     plain_n = x_n - x_n.mean()
     s_nr = u_n[:, None] * y_nr
     statistic = float(np.square(plain_n @ s_nr).sum() / np.square(plain_n).sum())
-    z, skewness = _standing(statistic, s_nr, sums_of_slope(plain_n))
+    p = _p(statistic, s_nr, sums_of_slope(plain_n), -lgamma(n + 1))
     squares = u_n @ np.square(x_n)
     slope_r = (x_n @ s_nr) / squares
     leverage_n = u_n / u_n.sum() + u_n * np.square(x_n) / squares
@@ -80,7 +79,7 @@ def along_number(y_nr: np.ndarray, u_n: np.ndarray, x_n: np.ndarray, least: int,
     g_nr = (h_n / np.sqrt(np.maximum(1 - leverage_n, 1e-6)))[:, None] * (y_nr - x_n[:, None] * slope_r)
     mu_1r = 2 * spread * slope_r[None]
     means_2r = np.vstack([-mu_1r, mu_1r]).astype(np.float32) / 2
-    return WordEffect(*_effect(mu_1r, g_nr, np.zeros(n, int), np.eye(1)), z, skewness, -lgamma(n + 1), means_2r)
+    return WordEffect(*_effect(mu_1r, g_nr, np.zeros(n, int), np.eye(1)), p, means_2r)
 
 
 def _pulled_in(y_nr: np.ndarray, u_n: np.ndarray) -> np.ndarray:
@@ -95,10 +94,16 @@ def _pulled_in(y_nr: np.ndarray, u_n: np.ndarray) -> np.ndarray:
     return y_nr
 
 
-def _standing(statistic: float, s_nr: np.ndarray, values: Sums) -> tuple[float, float]:
-    """(standardised statistic, skewness) under the permutation distribution; (0, 0) where nothing varies."""
+def _p(statistic: float, s_nr: np.ndarray, values: Sums, rarest: float) -> float:
+    """The share of ways to deal the values that give this statistic or more; at least one way does, exp(`rarest`)."""
     mean, variance, skewness = moments(sums_of_vectors(s_nr), values, len(s_nr))
-    return ((statistic - mean) / variance**0.5, skewness) if variance > 0 else (0.0, 0.0)
+    if variance <= 0:
+        return 1.0
+    z = (statistic - mean) / variance**0.5
+    p = float(tail(z, skewness))
+    if p < SMALL:
+        p = min(p * fatter(z, np.linalg.eigvalsh(s_nr.T.astype(np.float64) @ s_nr), round(values.T)), SMALL)
+    return max(p, exp(rarest))
 
 
 def _effect(

@@ -28,7 +28,7 @@ import numpy as np
 
 from atd.effect_company import Cells, Company, cells_of, table_of
 from atd.effect_measure import Measure, fit_measure
-from atd.effect_tests import discoveries, interval, noise_along, tail
+from atd.effect_tests import discoveries, interval, noise_along
 from atd.effect_words import WordEffect, along_number, between_values
 from atd.errors import AtdError
 from atd.ragged import Ragged
@@ -171,11 +171,9 @@ class _Columns:
                 f"no word has {self.least} documents under two values; lower min_documents or give more text"
             )
         words, ones, documents, occurrences = zip(*self.rows, strict=True)
-        effect_W, linear_W, anywhere_W, square_W, z_W, skewness_W, rarest_W = (
-            np.array([getattr(one, name) for one in ones])
-            for name in ("effect", "linear", "anywhere", "square", "z", "skewness", "rarest")
+        effect_W, linear_W, anywhere_W, square_W, p_W = (
+            np.array([getattr(one, name) for one in ones]) for name in ("effect", "linear", "anywhere", "square", "p")
         )
-        p_W = np.maximum(tail(z_W, skewness_W), np.exp(rarest_W))
         sure_W = discoveries(p_W) <= 0.05
         along_W = noise_along(effect_W, linear_W, anywhere_W, square_W, sure_W)
         low_W, high_W = interval(effect_W, along_W, square_W)

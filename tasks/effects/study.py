@@ -15,7 +15,7 @@ from atd.effect_tests import discoveries
 from atd.effects import Effects, effects
 from atd.ragged import Ragged, offsets_of
 from tasks.effects import rivals
-from tasks.effects.planted import World, draw, world
+from tasks.effects.planted import FUNCTION, World, draw, world
 from tasks.effects.settings import Settings
 
 RATES = (0.05, 0.1, 0.2)  # shares of false discoveries at which power is read off
@@ -105,11 +105,12 @@ def ranked(task: Settings, documents: int, share: float, seed: int) -> Iterator[
     of = planted(task, seed, share)
     texts, value_n = draw(of, documents, np.random.default_rng(seed))
     vectors_VK = vectors(task, texts, of)
-    found = found_in(task, texts, value_n, vectors_VK)
+    content = np.arange(FUNCTION, of.V)  # function words have no company of their own here, and spaces lose them
+    found = found_in(task, texts, value_n, vectors_VK, words=content)
     words_W = found.words_W
     changed_W = np.isin(words_W, of.planted)
     yield "effects", Scores(-np.log(np.maximum(found.p_W, 1e-300)), changed_W, found.p_W)
-    p_W = found_in(task, texts, value_n, vectors_VK, subject=False).p_W
+    p_W = found_in(task, texts, value_n, vectors_VK, words=content, subject=False).p_W
     yield "effects, subject left in", Scores(-np.log(np.maximum(p_W, 1e-300)), changed_W, p_W)
     asked = (texts, value_n, vectors_VK, words_W, task.permutations, task.reach)
     p_W, length_W, ratio_W = rivals.regression(*asked)
