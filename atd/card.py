@@ -15,7 +15,7 @@ from atd.vocabulary import SPECIALS
 if TYPE_CHECKING:
     from atd.trained import Given, Trained
 
-CHECKPOINT = f"{'model'}.ckpt"  # the file beside the card; written so that no text here reads like a setting
+CHECKPOINT = "trained.ckpt"  # the file beside the card
 SHOWN = 50  # values of a column, those with the most text
 FEW = 1000  # words of text: a value with less says little
 

@@ -46,7 +46,7 @@ def show_effects(result: Result, trained: Trained, data: Corpus, out: Path) -> N
         try:
             found = effects(texts, code_n, vectors_VK, groups_n=groups_of(texts, code_n))
         except AtdError as error:
-            result.text(f"Words used otherwise: {name}", [f"Not tested: {error}."])
+            result.text(f"Words used otherwise by {name}", [f"Not tested: {error}."])
             continue
         show_column(result, found, trained, name, values)
         columns.append({"name": name, "values": values, "words": words_of(found, trained, values)})
@@ -95,7 +95,7 @@ def show_column(result: Result, found: Effects, trained: Trained, name: str, val
         f"rate of {RATE:.0%}."
     )
     if not len(sure):
-        result.text(f"Words used otherwise: {name}", [f"{said} So no word certainly differs."])
+        result.text(f"Words used otherwise by {name}", [f"{said} So no word certainly differs."])
         return
     most = np.argsort(-found.documents_WA.sum(0), kind="stable")[:COUNTED]
     rows = []
@@ -105,7 +105,7 @@ def show_column(result: Result, found: Effects, trained: Trained, name: str, val
         company = "; ".join(f"{values[a]}: {company_of(found, trained, i, a)}" for a in most[:2])
         rows.append([word, interval, float(found.q_W[i]), *found.documents_WA[i, most].tolist(), company])
     result.table(
-        f"Words used otherwise: {name}",
+        f"Words used otherwise by {name}",
         ["word", "effect [95 %]", "q", *(f"texts: {values[a]}" for a in most), "more at home with"],
         rows,
         f"{said} The effect is a squared distance between the company that the word keeps, without the bias of small "

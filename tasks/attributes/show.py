@@ -66,7 +66,7 @@ def show_maps(result: Result, trained: Trained) -> None:
 def show_nearest(result: Result, column: str, similar: np.ndarray, labels: list[str]) -> None:
     nearest = (similar - 2 * np.eye(len(labels))).argmax(1)
     rows = [[labels[i], labels[j], float(similar[i, j])] for i, j in enumerate(nearest[:LISTED])]
-    result.table(f"Nearest: {column}", [column, "nearest", "correlation"], rows)
+    result.table(f"Nearest by {column}", [column, "nearest", "correlation"], rows)
 
 
 def chosen_pair(task: Settings, trained: Trained) -> tuple[str, str]:

@@ -44,7 +44,7 @@ def show_distinctive(result: Result, data: Corpus) -> None:
             words = distinctive(own_V, total_V - own_V)
             rows.append([value, int(has_n.sum()), ", ".join(data.vocabulary.words[w] for w in words) or "none"])
         result.table(
-            f"Distinctive words: {column}",
+            f"Distinctive words by {column}",
             [column, "documents", "words that more of its documents have than others"],
             rows,
             f"Its documents have the word more often than others, by {CERTAIN:g} standard errors or more; best first.",

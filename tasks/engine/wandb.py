@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import sys
 from collections.abc import Callable, Iterator
@@ -135,9 +136,9 @@ def log_result(run, result: Result, out: Path) -> None:
         if isinstance(section, Figure):
             logged[f"figures/{section.name}"] = wandb.Image(str(out / "figures" / f"{section.name}.png"))
         elif isinstance(section, Table):
-            logged[f"tables/{section.title}"] = table(section)
+            logged[f"tables/{key(section.title)}"] = table(section)
         elif isinstance(section, Text) and section.samples:
-            logged[f"tables/{section.title}"] = table(Table(section.title, ["from", "text"], section.samples))
+            logged[f"tables/{key(section.title)}"] = table(Table(section.title, ["from", "text"], section.samples))
     run.log(logged)
     checkpoints = sorted(out.glob("checkpoints/*/best.ckpt"))
     if checkpoints:
@@ -152,3 +153,8 @@ def table(section: Table):
 
     rows = [[None if cell is None else str(cell) for cell in row] for row in section.rows]
     return wandb.Table(columns=[str(h) for h in section.header], data=rows)
+
+
+def key(title: str) -> str:
+    """A title as part of a name, of which W&B makes files: columns of a user's table may be called anything."""
+    return re.sub(r"[^\w ,.()-]", "-", title)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLOURED = 8  # groups with a colour of their own; the rest share one
-LABELLED = 120  # names on a map; of more points only some are labelled
+LABELLED = 300  # names on a map; of more points only some are labelled
 
 
 def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] | None = None) -> Figure:

@@ -203,13 +203,13 @@ def test_a_folder_with_model_vectors_and_card(tmp_path):
         files = write_folder(trained, tmp_path / "model", KINDS, given, metrics=metrics, settings={"data.name": "t"})
     assert len({one.path.name.lower() for one in files}) == len(files) == 2 + len(KINDS) * (len(given) + 2)
     assert all(one.size > 0 and one.path.exists() for one in files)
-    again = atd.load(tmp_path / "model" / "model.ckpt")
+    again = atd.load(tmp_path / "model" / "trained.ckpt")
     np.testing.assert_array_equal(again.vectors(GIVEN), trained.vectors(GIVEN))
     np.testing.assert_array_equal(read(tmp_path / "model" / "words-given-f.bin").x_nK, trained.vectors("f")[3:])
     text = (tmp_path / "model" / "README.md").read_text()
     for said in ("## Column gender", "## Column home\\|town", "| x y |", "words of training text", "## Limits",
                  "## Intended use", "| atd | 80.25 | – |", "| data.name | t |", "| vectors | glove.txt |",
-                 'atd.load("model.ckpt")', "have less than 1,000 words", "| words.parquet |"):  # fmt: skip
+                 'atd.load("trained.ckpt")', "have less than 1,000 words", "| words.parquet |"):  # fmt: skip
         assert said in text, said
     assert "someone" not in text
     words = {"f": 100.0, "m": 200.0}
@@ -220,7 +220,7 @@ def test_the_card_of_a_model_without_attributes(tmp_path):
     trained = atd.load(write_checkpoint(tmp_path / "run", {"name": "lbl"}))
     files = write_folder(trained, tmp_path / "model")
     assert atd.load(tmp_path / "model").attributes == trained.attributes
-    assert [one.path.name for one in files] == ["model.ckpt", "words.txt", "README.md"]
+    assert [one.path.name for one in files] == ["trained.ckpt", "words.txt", "README.md"]
     assert "## Column" not in files[-1].path.read_text()
     with pytest.raises(AtdError, match="log-bilinear model has no attributes"):
         export_attributes(trained, tmp_path / "a.csv")

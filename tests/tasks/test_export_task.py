@@ -35,7 +35,7 @@ def test_a_run_becomes_a_folder_to_give_away(tmp_path):
     assert len(rows) == result.value == 2 + len(KINDS) * (len(given) + 2)
     assert {str(path.relative_to(tmp_path)) for path in folder.iterdir()} == {row[0] for row in rows}
     assert all(int(row[1].replace(",", "")) > 0 for row in rows)
-    assert atd.load(folder / "model.ckpt").attributes == NAMES
+    assert atd.load(folder / "trained.ckpt").attributes == NAMES
     mixed = next(path for path in folder.glob("words-given-0-5-*.parquet"))
     np.testing.assert_array_equal(read(mixed).x_nK, trained.vectors(given[1])[3:])
     card = (folder / "README.md").read_text()
@@ -50,7 +50,7 @@ def test_one_mix_a_checkpoint_file_and_no_attributes(tmp_path):
     result = task.run(config(run / "checkpoints/atd/best.ckpt", given=NAMES[0], attributes=False), tmp_path)
     names = [row[0] for row in result.sections[0].rows]
     words = ["words.txt", "words.safetensors", "words-given-bible-kjv.txt", "words-given-bible-kjv.safetensors"]
-    assert names == [f"model/{name}" for name in ("model.ckpt", *words, "README.md")]
+    assert names == [f"model/{name}" for name in ("trained.ckpt", *words, "README.md")]
 
 
 def test_names_that_change_are_said(tmp_path):

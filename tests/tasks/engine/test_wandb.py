@@ -77,7 +77,7 @@ def test_what_an_offline_run_holds(tmp_path):
     media = {re.sub(r"_\d+_\w+\.", ".", f["path"]) for r in of_kind("files", folder) for f in r["files"]}
     for name in ("learning_curves", "attribute_map", "attribute_similarity"):
         assert f"media/images/figures/{name}.png" in media
-    for title in ("Results", "Nearest attributes", "Conditional word similarity", "Samples"):
+    for title in ("Results", "Nearest by book", "Conditional word similarity", "Samples"):
         assert f"media/table/tables/{title}.table.json" in media
     (samples,) = folder.glob("files/media/table/tables/Samples_*.json")
     assert len(json.loads(samples.read_text())["data"]) == 3
