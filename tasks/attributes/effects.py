@@ -99,7 +99,7 @@ def show_column(result: Result, found: Effects, trained: Trained, name: str, val
         return
     most = np.argsort(-found.documents_WA.sum(0), kind="stable")[:COUNTED]
     rows = []
-    for i in sure[:SHOWN]:
+    for i in sure[np.argsort(-found.low_W[sure], kind="stable")][:SHOWN]:
         word = trained.vocabulary.words[found.words_W[i]]
         interval = f"{found.effect_W[i]:.2f} [{found.low_W[i]:.2f}, {found.high_W[i]:.2f}]"
         company = "; ".join(f"{values[a]}: {company_of(found, trained, i, a)}" for a in most[:2])
@@ -110,7 +110,8 @@ def show_column(result: Result, found: Effects, trained: Trained, name: str, val
         rows,
         f"{said} The effect is a squared distance between the company that the word keeps, without the bias of small "
         "counts; 1 is as far as two words typically are apart. The tests are over documents, after what their subjects "
-        "explain was taken out. The intervals of words that were chosen for their size are too high.",
+        "explain was taken out. Largest first, by the lower end of the interval; intervals of words that were chosen "
+        "for their size are too high.",
     )
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from datamodules.corpus import Corpus
 
 MAPPED = 500  # attributes of a term on its map
-COMPARED = 100  # attributes among which the two least alike are looked for
+COMPARED = 12  # attributes among which the two least alike are looked for: those with most text
 LISTED = 40  # lines of a table
 FREQUENT = 15  # uses under both attributes that make a word worth showing
 DOCUMENTS = 3  # of both attributes that it must occur in
@@ -49,7 +49,7 @@ def show_maps(result: Result, trained: Trained) -> None:
         column = "/".join(design.columns[q].name for q in term)
         shown = largest(trained, own_A, MAPPED)
         x_AD = trained.model.vectors().detach().numpy()[shown]
-        labels = [names[a] for a in shown]
+        labels = [names[a].removeprefix(f"{column}=") for a in shown]
         few = "" if len(shown) == len(own_A) else f" The {len(shown)} with most text, of {len(own_A):,}."
         suffix = "" if len(design.terms) == 1 else f"_{t}"
         if len(shown) > 2:
