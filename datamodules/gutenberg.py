@@ -24,6 +24,7 @@ from datamodules.corpus import Corpus, by_split, sample_folder
 from datamodules.download import fetch
 from datamodules.encode import count_vocabulary, ids
 from datamodules.readers.books import find_books, read_books
+from datamodules.readers.folder import blocks
 from datamodules.sentences import split_all
 from datamodules.tagger import Recipe, Tagger, load_tagger, tagger_key, trained_tagger
 
@@ -97,7 +98,7 @@ class Gutenberg(Corpus):
         for i, name in enumerate(table["book"].unique().to_pylist()):
             chapters = table.filter(pc.equal(table["book"], name))["text"].to_pylist()
             if len(chapters) < FEW:
-                chapters = [block for chapter in chapters for block in blocks(chapter)]
+                chapters = [block for chapter in chapters for block in blocks(chapter.split("\n\n"), BLOCK)]
             texts += chapters
             book += [i] * len(chapters)
             split += held_out(name, [len(c.split()) for c in chapters], self.holdout).tolist()
@@ -159,19 +160,3 @@ def held_out(book: str, sizes: list[int], share: float) -> np.ndarray:
             if chosen + np.mean(sizes) / 2 >= target:
                 break
     return split
-
-
-def blocks(text: str, words: int = BLOCK) -> list[str]:
-    """The text cut between paragraphs into pieces of at least so many words; a short rest joins the last."""
-    out: list[list[str]] = [[]]
-    size = 0
-    for paragraph in text.split("\n\n"):
-        if size >= words:
-            out.append([])
-            size = 0
-        out[-1].append(paragraph)
-        size += len(paragraph.split())
-    if len(out) > 1 and size < words / 2:
-        rest = out.pop()
-        out[-1] += rest
-    return ["\n\n".join(piece) for piece in out]

@@ -122,17 +122,23 @@ def pieces(text: str, piece: int | str) -> list[str]:
 
 def gathered(paragraphs: list[str], words: int) -> list[str]:
     """Paragraphs together until they have enough words; a long one is cut, and a short rest joins the last piece."""
+    parts = []
+    for paragraph in paragraphs:
+        tokens = paragraph.split()
+        parts += [paragraph] if len(tokens) < 2 * words else cut(tokens, words)
+    return blocks(parts, words)
+
+
+def blocks(paragraphs: list[str], words: int) -> list[str]:
+    """Whole paragraphs together until they have enough words; a short rest joins the last piece."""
     out: list[list[str]] = []
     size = words
     for paragraph in paragraphs:
-        tokens = paragraph.split()
-        parts = [paragraph] if len(tokens) < 2 * words else cut(tokens, words)
-        for part in parts:
-            if size >= words:
-                out.append([])
-                size = 0
-            out[-1].append(part)
-            size += len(part.split())
+        if size >= words:
+            out.append([])
+            size = 0
+        out[-1].append(paragraph)
+        size += len(paragraph.split())
     if len(out) > 1 and size < words / 2:
         rest = out.pop()
         out[-1] += rest

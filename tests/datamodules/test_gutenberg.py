@@ -11,8 +11,9 @@ from atd.errors import AtdError
 from atd.settings import check_call
 from atd.vocabulary import NUM_ID
 from datamodules import download, gutenberg
-from datamodules.gutenberg import Gutenberg, blocks, held_out
+from datamodules.gutenberg import Gutenberg, held_out
 from datamodules.readers.books import read_books
+from datamodules.readers.folder import blocks
 
 
 @pytest.fixture(scope="module")
@@ -102,10 +103,10 @@ def test_held_out_shares(sizes):
 
 def test_blocks_keep_every_paragraph():
     paragraphs = [f"{i} " + "word " * (i % 9) for i in range(200)]
-    pieces = blocks("\n\n".join(paragraphs), words=50)
+    pieces = blocks(paragraphs, words=50)
     assert "\n\n".join(pieces) == "\n\n".join(paragraphs)
     assert all(50 <= len(p.split()) < 60 for p in pieces[:-1]) and 25 <= len(pieces[-1].split()) < 85
-    assert blocks("short", words=50) == ["short"]
+    assert blocks(["short"], words=50) == ["short"]
 
 
 def test_missing_books_are_downloaded(tmp_path, monkeypatch):
