@@ -101,31 +101,37 @@ class CentredTable(AttributeTable):
     gradient: processes that exchange rows of the gradient then need to exchange nothing else.
     """
 
-    count: Tensor
-    column: Tensor
+    count: Tensor  # words of training text that each attribute has (A)
+    weight: Tensor  # of each attribute in the mean: its count, or 0 if it joined a frozen model (A)
+    column: Tensor  # that each attribute is a value of (A)
+    words: Tensor  # of the text that is learned from now
     centred = True
 
     def __init__(self, A: int, D: int):
         super().__init__(A, D, activation="identity")
         self.register_buffer("count", torch.zeros(A))
+        self.register_buffer("weight", torch.zeros(A))
         self.register_buffer("column", torch.zeros(A, dtype=torch.long))
+        self.register_buffer("words", torch.zeros(()))
 
     def reset(self) -> None:
         """N(0, 0.1²): a text starts near the average one."""
         nn.init.normal_(self.L, std=0.1)
 
     @torch.no_grad()
-    def centre(self, count_A: Tensor, column_A: Tensor) -> None:
+    def centre(self, count_A: Tensor, column_A: Tensor, weight_A: Tensor | None = None) -> None:
         """Say how many words of training text each attribute has, and which column it is a value of."""
         self.count.copy_(count_A)
+        self.weight.copy_(count_A if weight_A is None else weight_A)
         self.column.copy_(column_A)
+        self.words.copy_(count_A[column_A == 0].sum())
 
     @torch.no_grad()
     def means(self) -> Tensor:
         """The mean of L over the training text, one row per column (M×D)."""
         M = int(self.column.max()) + 1
-        sums_MD = self.L.new_zeros(M, self.L.shape[1]).index_add_(0, self.column, self.count[:, None] * self.L)
-        words_M = self.count.new_zeros(M).index_add_(0, self.column, self.count)
+        sums_MD = self.L.new_zeros(M, self.L.shape[1]).index_add_(0, self.column, self.weight[:, None] * self.L)
+        words_M = self.weight.new_zeros(M).index_add_(0, self.column, self.weight)
         return sums_MD / words_M.clamp(min=1)[:, None]
 
     def forward(self, attribute: Tensor | Blend) -> Tensor:

@@ -94,9 +94,11 @@ def parser() -> Parser:
 def _fit(fit: argparse.ArgumentParser) -> None:
     fit.add_argument("table", metavar="TABLE", help="a csv, tsv, jsonl, parquet, arrow or feather file")
     fit.add_argument("--text", default="text", help="the column of texts (text)")
-    which = fit.add_mutually_exclusive_group(required=True)
+    which = fit.add_mutually_exclusive_group()
     which.add_argument("--attributes", nargs="+", metavar="COLUMN", help="the columns that describe a text")
     which.add_argument("--formula", help="how they combine, such as 'age*gender + industry'")
+    fit.add_argument("--init-from", metavar="MODEL", help="a trained model that the rows join; it says the attributes")
+    fit.add_argument("--no-freeze", action="store_true", help="train what it has learned on, too")
     fit.add_argument("--continuous", nargs="+", metavar="COLUMN", help="those that hold numbers")
     fit.add_argument("--group", metavar="COLUMN", help="rows of one value, say an author, are held out together")
     fit.add_argument("--out", required=True, metavar="FILE", help="where the model is written")

@@ -31,6 +31,9 @@ SETTINGS = (  # of a model and its training, as `atd fit` and the estimator call
 
 def fit(asked: Namespace) -> None:
     settings = {name: getattr(asked, name) for name in SETTINGS if getattr(asked, name) is not None}
+    old = load(asked.init_from) if asked.init_from else None
+    if old is None and asked.attributes is None and asked.formula is None:
+        raise AtdError("say what describes the texts: --attributes age gender, or --formula 'age*gender'")
     model = AttributeModel(
         asked.attributes,
         asked.formula,
@@ -38,10 +41,12 @@ def fit(asked: Namespace) -> None:
         text=asked.text,
         group=asked.group,
         tokeniser={"language": asked.language},
+        init_from=old,
+        freeze=not asked.no_freeze,
         verbose=sys.stderr.isatty(),
         **settings,
     )
-    wanted = [name for term in model.terms() for name in term]
+    wanted = [name for term in model.terms(old=old) for name in term]
     table = read_columns(asked.table, [asked.text, *wanted, *([asked.group] if asked.group else [])])
     model.fit(table)
     trained = model.trained

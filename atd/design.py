@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -51,6 +51,16 @@ class Column:
         places = np.unique(np.quantile(numbers_n[known_n], np.linspace(0, 1, knots)))
         names = [f"{place:g}" for place in places] + [MISSING] * (not known_n.all())
         return cls(name, names, places.tolist())
+
+    def joined(self, new: Column) -> Column:
+        """The values of this column, in their places, and after them those that only the new one has.
+
+        Of numbers, the knots stay where they are.
+        """
+        if self.knots is not None:
+            lacks = MISSING in new.values and MISSING not in self.values
+            return Column(self.name, [*self.values, *[MISSING] * lacks], self.knots)
+        return Column(self.name, list(dict.fromkeys([*self.values, *new.values])))
 
     def encode(self, values_n: Values) -> tuple[np.ndarray, np.ndarray]:
         """(numbers of values (n×J), the share of each (n×J)); the shares of a text sum to 1."""
@@ -106,15 +116,31 @@ class Design:
     terms: Sequence[tuple[int, ...]]
     combinations: Sequence[np.ndarray]
     words_A: np.ndarray = field(default_factory=lambda: np.zeros(0))  # of training text
+    base_A: np.ndarray | None = None  # words that make the average text, x = 0; None = all of them
 
     @classmethod
-    def of(cls, columns: Sequence[Column], terms: Sequence[tuple[int, ...]], codes: Sequence[Codes]) -> Design:
-        """The design of texts whose values in each column have these codes."""
+    def of(
+        cls,
+        columns: Sequence[Column],
+        terms: Sequence[tuple[int, ...]],
+        codes: Sequence[Codes],
+        old: Design | None = None,
+    ) -> Design:
+        """The design of texts whose values in each column have these codes.
+
+        It has all attributes of an `old` one, too, whose columns these `Column.joined`.
+        """
         found = []
-        for term in terms:
+        for t, term in enumerate(terms):
             parts = [part[share > 0] for part, share in _crossed([codes[q] for q in term])]
+            parts += [] if old is None else [old.combinations[t]]
             found.append(np.unique(np.concatenate(parts), axis=0).astype(np.int32))
-        return cls(columns, terms, found)
+        design = cls(columns, terms, found)
+        if old is None or not len(old.words_A):
+            return design
+        words_A = np.zeros(len(design.term_A))
+        words_A[design.places(old.names)] = old.words_A
+        return replace(design, words_A=words_A)
 
     @classmethod
     def plain(cls, names: Sequence[str], column: str = "attribute") -> Design:
@@ -137,6 +163,16 @@ class Design:
     def term_A(self) -> np.ndarray:
         """The term of every attribute."""
         return np.repeat(np.arange(len(self.terms)), [len(codes) for codes in self.combinations])
+
+    @property
+    def formula(self) -> list[tuple[str, ...]]:
+        """The terms, as names of columns."""
+        return [tuple(self.columns[q].name for q in term) for term in self.terms]
+
+    def places(self, names: Sequence[str]) -> np.ndarray:
+        """The attributes of these names."""
+        place = {name: a for a, name in enumerate(self.names)}
+        return np.array([place[name] for name in names], np.int64)
 
     def encode(self, codes: Sequence[Codes]) -> tuple[np.ndarray, np.ndarray | None]:
         """(attributes of every text (n×M, or n if M = 1), their shares (n×M), None where all are 1).
@@ -164,13 +200,16 @@ class Design:
             "terms": [list(term) for term in self.terms],
             "combinations": [codes.tolist() for codes in self.combinations],
             "words": np.asarray(self.words_A).tolist(),
+            "base": None if self.base_A is None else self.base_A.tolist(),
         }
 
     @classmethod
     def from_state(cls, state: dict[str, Any]) -> Design:
         combinations = [np.array(codes, np.int32) for codes in state["combinations"]]
         columns = [Column(**column) for column in state["columns"]]
-        return cls(columns, [tuple(term) for term in state["terms"]], combinations, np.array(state["words"]))
+        base_A = None if state["base"] is None else np.array(state["base"])
+        terms = [tuple(term) for term in state["terms"]]
+        return cls(columns, terms, combinations, np.array(state["words"]), base_A)
 
 
 def _crossed(codes: Sequence[Codes]) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -46,10 +46,11 @@ class EncodedCorpus(Ragged):
 
     @cached_property
     def design(self) -> Design:
-        """What the attributes are combinations of, and how many words of these documents each has."""
+        """What the attributes are combinations of, and how many words each has: of these documents, and before."""
         state, names = self.meta.get("design"), self.meta["attributes"]
         design = Design.from_state(state) if state else Design.plain(names, self.meta.get("column", "attribute"))
-        return replace(design, words_A=self.attribute_words(len(names)))
+        words_A = self.attribute_words(len(names))
+        return replace(design, words_A=words_A + design.words_A if len(design.words_A) else words_A)
 
     def attribute_words(self, A: int) -> np.ndarray:
         """How many words each attribute has (A)."""

@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 
 def count_vocabulary(
-    tokens: Tokens, min_count: int = 1, max_size: int | None = None, documents: np.ndarray | None = None
+    tokens: Tokens,
+    min_count: int = 1,
+    max_size: int | None = None,
+    documents: np.ndarray | None = None,
+    old: Vocabulary | None = None,
 ) -> Vocabulary:
-    """The words of the documents in the mask `documents`, say those of the training split."""
+    """The words of the documents in the mask `documents`, say those of the training split, after `old` ones."""
     counts = tokens.counts(documents)
-    return Vocabulary.from_counts({word: n for word, n in counts.items() if n}, min_count, max_size)
+    return Vocabulary.from_counts({word: n for word, n in counts.items() if n}, min_count, max_size, old)
 
 
 def ids(tokens: Tokens, vocabulary: Vocabulary) -> np.ndarray:

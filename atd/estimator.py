@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import numpy as np
@@ -22,6 +23,8 @@ import numpy as np
 from atd.design import KNOTS, as_text, terms_of
 from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
+from atd.joining import check_joinable, keep_average
+from atd.models import load
 from atd.parameters import Parameters
 from atd.progress import Line
 from atd.table import TEST, TRAIN, VALIDATION, column_of, encode_table, is_table, names_of, texts_of, values_of
@@ -54,6 +57,9 @@ class AttributeModel(Parameters):
     `validation` is the share of rows that epochs are compared on, and as much again is never looked at in training;
     with 0 all rows are trained on. `group` names a column, such as the author, whose rows are on one side. `text` is
     the column of texts. `K`, `F`, `D` and `context` are sizes of the model, the others are those of `atd.Training`.
+
+    With `init_from`, a trained model or its file, the rows join that model: its attributes, sizes and tokeniser are
+    kept, and if it is to `freeze`, so are the vectors it has; only new words and new values learn.
 
     After `fit`: `model_` (an `atd.Trained`), `history_` (one dict per epoch), `split_` (of every row: 0 trained on, 1
     validation, 2 held out), `perplexity_` (of rows held out, or None).
@@ -88,6 +94,8 @@ class AttributeModel(Parameters):
         precision: str = "auto",
         threads: int | None = 1,
         device: str = "cpu",
+        init_from: Trained | str | Path | None = None,
+        freeze: bool = True,
         verbose: bool = False,
     ):
         self.attributes = attributes
@@ -116,6 +124,8 @@ class AttributeModel(Parameters):
         self.precision = precision
         self.threads = threads
         self.device = device
+        self.init_from = init_from
+        self.freeze = freeze
         self.verbose = verbose
 
     def fit(
@@ -130,36 +140,41 @@ class AttributeModel(Parameters):
         X = texts if texts is not None else X
         found = texts_of(X, self.text_)
         tables, alone = described(X, y, attributes)
-        terms = self.terms(tables[0] if attributes is not None and tables else None)
+        old = self._old()
+        terms = self.terms(tables[0] if attributes is not None and tables else None, old)
+        if old is not None:
+            check_joinable(old, terms)
         values = columns_for(list(dict.fromkeys(itertools.chain(*terms))), tables, alone)
         group_n = None if self.group is None else columns_for([self.group], tables, None)[self.group]
         corpus, split_n = encode_table(
             found,
             values,
             terms,
-            self._knots(list(values)),
-            Tokeniser.of(self.tokeniser),
+            self._knots(list(values), old),
+            self._tokeniser(old),
             self.min_count,
             self.max_size,
             self.validation,
             self.split_seed,
             group_n,
+            old,
         )
         self.split_ = split_n
         self.values_ = {name: {as_text(value): value for value in column} for name, column in values.items()}
-        return self._train(corpus, settings)
+        return self._train(corpus, settings, old)
 
-    def _train(self, corpus: EncodedCorpus, settings: Training) -> Self:
+    def _train(self, corpus: EncodedCorpus, settings: Training, old: Trained | None) -> Self:
         part_n = corpus.columns["split"]
         texts, held = corpus.take(part_n == TRAIN), (part_n == VALIDATION).any()
         validation = corpus.take(part_n == VALIDATION) if held else None
+        config = self.config if old is None else old.config
+        design = texts.design if old is None or not self.freeze else keep_average(texts.design, old.design)
         with limited(settings.threads):
-            model = start(self.config, [texts.vocabulary], texts.design, settings.seed)
+            model = start(config, [texts.vocabulary], design, settings.seed, old, self.freeze)
             self.history_ = train(model, texts, validation, settings, Line() if self.verbose else None)
             test = corpus.take(part_n == TEST).sample(VALIDATION_WORDS) if held else None
             self.perplexity_ = None if test is None else float(np.exp(mean_nll(model, test)))
-        tokeniser = Tokeniser.of(self.tokeniser)
-        self.model_ = Trained(model, [texts.vocabulary], texts.design, self.config, tokeniser)
+        self.model_ = Trained(model, [texts.vocabulary], design, config, self._tokeniser(old))
         return self
 
     def transform(self, X: Any) -> np.ndarray:
@@ -230,17 +245,28 @@ class AttributeModel(Parameters):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
-    def terms(self, given: Any = None) -> list[tuple[str, ...]]:
-        """What has vectors. Without parameters that say it, the columns that were given, or the only one."""
+    def terms(self, given: Any = None, old: Trained | None = None) -> list[tuple[str, ...]]:
+        """What has vectors: as parameters say, else an old model, else the columns that were given, or the only one."""
         if self.formula is not None:
             if self.attributes is not None:
                 raise AtdError("give attributes or a formula, not both")
             return terms_of(self.formula)
         names = [self.attributes] if isinstance(self.attributes, str) else self.attributes
+        if names is None and old is not None:
+            return old.design.formula
         names = names if names is not None else [ALONE] if given is None else names_of(given)
         return [(name,) for name in names]
 
-    def _knots(self, names: Sequence[str]) -> dict[str, int]:
+    def _old(self) -> Trained | None:
+        """The trained model that the rows join."""
+        return load(self.init_from) if isinstance(self.init_from, str | Path) else self.init_from
+
+    def _tokeniser(self, old: Trained | None) -> Tokeniser:
+        return Tokeniser.of(self.tokeniser) if old is None or old.tokeniser is None else old.tokeniser
+
+    def _knots(self, names: Sequence[str], old: Trained | None) -> dict[str, int]:
+        if old is not None:
+            return {column.name: len(column.knots) for column in old.design.columns if column.knots is not None}
         continuous = [self.continuous] if isinstance(self.continuous, str) else self.continuous
         knots = dict(continuous if isinstance(continuous, Mapping) else dict.fromkeys(continuous, KNOTS))
         if strange := [name for name in knots if name not in names]:

@@ -40,18 +40,21 @@ def shares(profile: Profile, design: Design) -> np.ndarray:
     """The share of every attribute in a profile (A).
 
     In a term whose columns are all known it is 1 for the one combination. Of the columns that are not known the mean
-    over the training text is taken, among the combinations that have the known values.
+    over the training text is taken, among the combinations that have the known values. Text of attributes that joined
+    a frozen model counts only where there is no other.
     """
     known = {_column(name, design): value for name, value in profile.items()}
     known_Q = {q: _value_shares(design.columns[q], value) for q, value in known.items()}
     words_A = design.words_A if len(design.words_A) else np.ones(len(design.term_A))
+    base_A = words_A if design.base_A is None else design.base_A
     out, first = [], 0
     for term, codes in zip(design.terms, design.combinations, strict=True):
-        words = words_A[first : first + len(codes)]
+        words, base = (counts[first : first + len(codes)] for counts in (words_A, base_A))
         first += len(codes)
         fixed = [j for j, q in enumerate(term) if q in known_Q]
         _, same = np.unique(codes[:, fixed], axis=0, return_inverse=True)
         same = same.reshape(-1)
+        words = np.where(np.bincount(same, base)[same] > 0, base, words)
         total = np.bincount(same, words)[same]
         within = np.divide(words, total, out=np.zeros(len(codes)), where=total > 0)
         within = within if len(fixed) < len(term) else np.ones(len(codes))

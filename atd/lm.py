@@ -7,7 +7,7 @@ the sampler, inference and generation need to know.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 from torch import Tensor, nn
@@ -24,6 +24,7 @@ class NextWordModel(nn.Module):
 
     C: nn.Parameter
     b: nn.Parameter
+    kept: Mapping[str, tuple[Tensor, Tensor]] = {}  # rows of parameters that do not learn, and their values
 
     def hidden(self, context_BN: Tensor, attribute: Tensor | Blend | None = None, language: int = 0) -> Tensor:
         raise NotImplementedError

@@ -72,8 +72,7 @@ class OpenLM(MultiplicativeLM):
         paths = [W for W, used in ((self.W_fd, self.gated), (self.W_fa, True)) if used and W is not None]
         effect_A = torch.stack([(x_AD @ (W.T @ W) * x_AD).sum(1) for W in paths]).sum(0)
         lambda_A = precision(effect_A, len(paths) * len(self.W_fk), table.count, table.column)
-        words = table.count[table.column == 0].sum().clamp(min=1)
-        return 0.5 * (lambda_A * effect_A).sum() / words
+        return 0.5 * (lambda_A * effect_A).sum() / table.words.clamp(min=1)
 
     @torch.no_grad()
     def start_at(self, vectors_VK: Tensor) -> None:

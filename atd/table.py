@@ -18,6 +18,7 @@ from atd.encoded import EncodedCorpus
 from atd.encoding import count_vocabulary, ids
 from atd.errors import AtdError
 from atd.tokeniser import Tokeniser
+from atd.trained import Trained
 
 TRAIN, VALIDATION, TEST = range(3)  # the parts of a split
 MANY = 1000  # values of a column that may be as many as half of its rows
@@ -95,16 +96,24 @@ def check_names(name: str, values_n: Sequence[Any]) -> None:
 
 
 def design_of(
-    values: Mapping[str, Sequence[Any]], terms: Sequence[tuple[str, ...]], knots: Mapping[str, int]
+    values: Mapping[str, Sequence[Any]],
+    terms: Sequence[tuple[str, ...]],
+    knots: Mapping[str, int],
+    old: Design | None = None,
 ) -> tuple[Design, np.ndarray, np.ndarray | None]:
-    """(what the columns make, the attributes of every row, their shares). Columns in `knots` hold numbers."""
+    """(what the columns make, the attributes of every row, their shares). Columns in `knots` hold numbers.
+
+    The columns of an `old` design, the same ones, are joined.
+    """
     columns = [
         Column.of_numbers(name, column, knots[name]) if name in knots else Column.of_names(name, column)
         for name, column in values.items()
     ]
+    if old is not None:
+        columns = [before.joined(column) for before, column in zip(old.columns, columns, strict=True)]
     codes: list[Codes] = [column.encode(values[column.name]) for column in columns]
     names = list(values)
-    design = Design.of(columns, [tuple(names.index(name) for name in term) for term in terms], codes)
+    design = Design.of(columns, [tuple(names.index(name) for name in term) for term in terms], codes, old)
     return design, *design.encode(codes)
 
 
@@ -119,10 +128,12 @@ def encode_table(
     holdout: float = 0.1,
     split_seed: int = 0,
     group_n: Sequence[Any] | None = None,
+    old: Trained | None = None,
 ) -> tuple[EncodedCorpus, np.ndarray]:
     """(the rows in the order of their parts, the part of every row as they came).
 
-    A share `holdout` of the rows is for validation, and as much again for test; words are counted on the others.
+    A share `holdout` of the rows is for validation, and as much again for test; words are counted on the others. Words
+    and attributes of an `old` model are there in any case.
     """
     check_texts(texts)
     for name, column in values.items():
@@ -130,12 +141,13 @@ def encode_table(
             raise AtdError(f"column {name!r} has {len(column)} values for {len(texts)} texts")
         if name not in knots:
             check_names(name, column)
-    design, attributes, shares = design_of(values, terms, knots)
+    design, attributes, shares = design_of(values, terms, knots, None if old is None else old.design)
     groups = None if group_n is None else np.unique(list(map(as_text, group_n)), return_inverse=True)[1]
     split_n = random_split(attributes, holdout, split_seed, groups) if holdout else np.zeros(len(texts), np.int8)
     order = np.argsort(split_n, kind="stable")
     tokens = tokeniser.folded([texts[i] for i in order])
-    vocabulary = count_vocabulary(tokens, min_count, max_size, documents=split_n[order] == TRAIN)
+    train, before = split_n[order] == TRAIN, None if old is None else old.vocabulary
+    vocabulary = count_vocabulary(tokens, min_count, max_size, train, before)
     meta = {"vocabulary": vocabulary.state(), "attributes": design.names, "design": design.state()}
     shares = None if shares is None else shares[order]
     columns = {"split": split_n[order]}

@@ -23,6 +23,7 @@ from atd.attributes import CentredTable
 from atd.design import Design
 from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
+from atd.joining import hold, join
 from atd.lm import NextWordModel
 from atd.models import build
 from atd.noise import Noise, NoiseDraw
@@ -30,6 +31,7 @@ from atd.optim import parameter_groups, travel
 from atd.precision import has_bf16
 from atd.seeding import seeded
 from atd.settings import either, number, one_of, optional, rule_of, whole
+from atd.trained import Trained
 from atd.vocabulary import Vocabulary
 from atd.windows import WindowBatch, WindowLoader
 
@@ -120,6 +122,7 @@ class Loop:
         self.noise = Noise(texts.vocabulary.counts)
         self.optimiser = adam(model, s.lr, s.lr_decay, s.lr_attributes, s.decay, self.steps, self.epochs)
         self.schedule = schedule_of(self.optimiser, s.lr_decay, self.steps)
+        hold(model, self.optimiser)
 
     def run(self, epoch: int) -> None:
         """Every word once, in the order of this epoch."""
@@ -150,16 +153,27 @@ class Loop:
         self.tell(Progress(self.step, self.steps, epoch, self.epochs, perplexity))
 
 
-def start(config: Mapping[str, Any], vocabularies: Sequence[Vocabulary], design: Design, seed: int) -> NextWordModel:
+def start(
+    config: Mapping[str, Any],
+    vocabularies: Sequence[Vocabulary],
+    design: Design,
+    seed: int,
+    old: Trained | None = None,
+    freeze: bool = True,
+) -> NextWordModel:
     """The model that `config` describes for these words and attributes, as its training begins.
 
-    b is at the word frequencies, and a centred table knows how much text each attribute has.
+    b is at the word frequencies, and a centred table knows how much text each attribute has. What an `old` model has
+    learned is there from the start, and stays as it is with `freeze`.
     """
     torch.manual_seed(seed)
     model = build(config, [len(v) for v in vocabularies], len(design.term_A))
     model.start_bias(torch.cat([torch.from_numpy(v.counts) for v in vocabularies]))
     if isinstance(table := getattr(model, "attributes", None), CentredTable):
-        table.centre(torch.from_numpy(design.words_A), torch.from_numpy(design.term_A))
+        base_A = None if design.base_A is None else torch.from_numpy(design.base_A)
+        table.centre(torch.from_numpy(design.words_A), torch.from_numpy(design.term_A), base_A)
+    if old is not None:
+        join(model, design, old, freeze)
     return model
 
 

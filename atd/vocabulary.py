@@ -33,15 +33,25 @@ class Vocabulary:
             raise AtdError("a vocabulary holds every word once")
 
     @classmethod
-    def from_counts(cls, counts: Mapping[str, int], min_count: int = 1, max_size: int | None = None) -> Vocabulary:
-        """The words seen at least `min_count` times, most frequent first, at most `max_size` with specials."""
-        kept = [(w, int(c)) for w, c in counts.items() if c >= min_count and w not in SPECIALS]
-        kept.sort(key=lambda item: (-item[1], item[0]))
+    def from_counts(
+        cls,
+        counts: Mapping[str, int],
+        min_count: int = 1,
+        max_size: int | None = None,
+        old: Vocabulary | None = None,
+    ) -> Vocabulary:
+        """The words seen at least `min_count` times, most frequent first, at most `max_size` with specials.
+
+        Those of an `old` vocabulary come before, in their places, however rare. Their old counts are added.
+        """
+        old = old or cls(SPECIALS, [0] * len(SPECIALS))
+        new = [(w, int(c)) for w, c in counts.items() if c >= min_count and w not in old]
+        new.sort(key=lambda item: (-item[1], item[0]))
         if max_size is not None:
-            kept = kept[: max(0, max_size - len(SPECIALS))]
-        unknown = sum(counts.values()) - counts.get(NUM, 0) - counts.get(BOS, 0) - sum(c for _, c in kept)
-        special = [int(unknown), int(counts.get(BOS, 0)), int(counts.get(NUM, 0))]
-        return cls([*SPECIALS, *(w for w, _ in kept)], special + [c for _, c in kept])
+            new = new[: max(0, max_size - len(old))]
+        again = np.array([counts.get(word, 0) for word in old.words])
+        again[UNK_ID] = sum(counts.values()) - again[UNK_ID + 1 :].sum() - sum(c for _, c in new)
+        return cls([*old.words, *(w for w, _ in new)], [*(old.counts + again), *(c for _, c in new)])
 
     def __len__(self) -> int:
         return len(self.words)

@@ -13,8 +13,11 @@ import pyarrow.compute as pc
 from atd.design import KNOTS, MISSING, Column, Design, terms_of
 from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
+from atd.joining import check_joinable
+from atd.models import find_checkpoint, load
 from atd.settings import TEXT, Rule, either, listed, mapped, number, optional, whole
 from atd.table import random_split
+from datamodules.cache import fingerprint
 from datamodules.corpus import Corpus, by_split
 from datamodules.gather import Gathered
 from datamodules.readers.columns import Source
@@ -48,6 +51,8 @@ class Described(Corpus):
     one value in that column, say an author, are on one side. Every attribute that occurs at all occurs in train, and a
     value that is not there is one of its own, `missing`.
 
+    With `init_from` the rows join a trained model: its words and attributes come first, in their places.
+
     A subclass gives the `reader`.
     """
 
@@ -65,14 +70,23 @@ class Described(Corpus):
         holdout_words: Annotated[int | None, optional(whole(1))] = None,
         split_seed: Annotated[int, whole(0)] = 0,
         group: Annotated[str | None, optional(TEXT)] = None,
+        init_from: Annotated[str | None, optional(TEXT)] = None,
         **common: Any,
     ):
         super().__init__(**common)
-        if (attributes is None) == (formula is None):
+        self.trained_file = find_checkpoint(init_from) if init_from else None
+        self.old = load(init_from) if init_from else None
+        if attributes is None and formula is None and self.old is not None:
+            self.terms = self.old.design.formula
+        elif (attributes is None) == (formula is None):
             raise AtdError("data.attributes, data.formula: give one of them, such as data.attributes=[age,gender]")
-        self.terms = terms_of(formula) if formula else terms_of_columns(list(attributes or ()), compose)
+        else:
+            self.terms = terms_of(formula) if formula else terms_of_columns(list(attributes or ()), compose)
         self.chosen = list(dict.fromkeys(itertools.chain(*self.terms)))
         self.knots = dict(continuous if isinstance(continuous, Mapping) else dict.fromkeys(continuous, KNOTS))
+        if self.old is not None:
+            check_joinable(self.old, self.terms)
+            self.knots = {c.name: len(c.knots) for c in self.old.design.columns if c.knots is not None}
         self.bins = dict(bins or {})
         self.holdout = holdout
         self.holdout_words = holdout_words
@@ -102,7 +116,8 @@ class Described(Corpus):
 
     def settings(self) -> dict[str, Any]:
         names = ("terms", "knots", "bins", "holdout", "split_seed", "group")
-        return {name: getattr(self, name) for name in names} | {"reader": READER}
+        old = {"old": fingerprint([self.trained_file])} if self.trained_file else {}
+        return {name: getattr(self, name) for name in names} | {"reader": READER} | old
 
     def build(self) -> EncodedCorpus:
         reader, texts, table = self._read()
@@ -113,7 +128,8 @@ class Described(Corpus):
         times = self.times(table, split, attributes)
         order = by_split(split)
         order = np.repeat(order, times[order])
-        vocabulary = texts.vocabulary(np.where(split == 0, times, 0), self.min_count, self.max_size)
+        before = None if self.old is None else self.old.vocabulary
+        vocabulary = texts.vocabulary(np.where(split == 0, times, 0), self.min_count, self.max_size, before)
         tokens, offsets = texts.taken(order, vocabulary)
         columns: dict[str, Any] = {name: column.take(pa.array(order)) for name, column in values.items()}
         columns["split"] = split[order]
@@ -145,17 +161,20 @@ class Described(Corpus):
     ) -> tuple[Design, np.ndarray, np.ndarray | None]:
         """(the design, the attributes of every row, their shares)."""
         columns, codes = [], []
-        for name in self.chosen:
+        old = None if self.old is None else self.old.design
+        for q, name in enumerate(self.chosen):
+            before = None if old is None else old.columns[q]
             if name in self.knots:
                 numbers = numbers_of(self.path, name, table[name].combine_chunks(), "data.continuous")
-                columns.append(Column.of_numbers(name, numbers, self.knots[name]))
-                codes.append(columns[-1].encode(numbers))
+                column = Column.of_numbers(name, numbers, self.knots[name])
+                column = column if before is None else before.joined(column)
+                code = column.encode(numbers)
             else:
-                column, code = coded(name, values[name])
-                columns.append(column)
-                codes.append(code)
+                column, code = coded(name, values[name], before)
+            columns.append(column)
+            codes.append(code)
         terms = [tuple(self.chosen.index(name) for name in term) for term in self.terms]
-        design = Design.of(columns, terms, codes)
+        design = Design.of(columns, terms, codes, old)
         return design, *design.encode(codes)
 
     def _groups(self, table: pa.Table) -> np.ndarray | None:

@@ -57,14 +57,16 @@ class Gathered:
         """The first row of every batch, and the end of the last."""
         return offsets_of([len(part) for part in self.parts])
 
-    def vocabulary(self, times_n: np.ndarray, min_count: int, max_size: int | None) -> Vocabulary:
-        """The words of the rows, each counted `times` over; 0 leaves a row out."""
+    def vocabulary(
+        self, times_n: np.ndarray, min_count: int, max_size: int | None, old: Vocabulary | None = None
+    ) -> Vocabulary:
+        """The words of the rows, each counted `times` over (0 leaves a row out), after `old` ones."""
         counts = np.zeros(len(self.place), np.int64)
         for part, first in zip(self.parts, self.bounds):
             times = np.repeat(times_n[first : first + len(part)], part.lengths)
             counts += np.bincount(part.tokens, times, len(counts)).astype(np.int64)
         words = {word: n for word, n in zip(self.place, counts.tolist()) if n}
-        return Vocabulary.from_counts(words, min_count, max_size)
+        return Vocabulary.from_counts(words, min_count, max_size, old)
 
     def taken(self, order: np.ndarray, vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
         """(ids (T), offsets) of the rows in this order; one may come several times. The batches are used up."""

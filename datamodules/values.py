@@ -30,10 +30,13 @@ def named(path: Path, name: str, column: pa.Array) -> pa.DictionaryArray:
     return values
 
 
-def coded(name: str, values: pa.DictionaryArray) -> tuple[Column, Codes]:
-    """A column of names and the code of every row."""
-    ids_n1 = values.indices.to_numpy().astype(np.int32)[:, None]
-    return Column(name, values.dictionary.to_pylist()), (ids_n1, np.ones(ids_n1.shape, np.float32))
+def coded(name: str, values: pa.DictionaryArray, old: Column | None = None) -> tuple[Column, Codes]:
+    """A column of names, after those of an old one, and the code of every row."""
+    names = values.dictionary.to_pylist()
+    column = Column(name, names) if old is None else old.joined(Column(name, names))
+    place = {value: i for i, value in enumerate(column.values)}
+    ids_n1 = np.array([place[value] for value in names], np.int32)[values.indices.to_numpy()][:, None]
+    return column, (ids_n1, np.ones(ids_n1.shape, np.float32))
 
 
 def by_name(column: pa.Array) -> pa.DictionaryArray:

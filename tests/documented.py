@@ -96,7 +96,7 @@ def run_py(words: list[str]) -> None:
         asked = [sys.executable, str(ROOT / "run.py"), *words]
         assert subprocess.run(asked, capture_output=True, text=True, check=True).stdout
         return
-    if any(word.startswith(("resume=", "checkpoint=")) for word in words):
+    if any(word.startswith(("resume=", "checkpoint=", "init_from=")) for word in words):
         small_runs.tour()
     if any(word.startswith("resume=") for word in words):
         assert finite_metric(run_small(words))

@@ -188,6 +188,7 @@ def small_world(data: Path | None = None) -> Iterator[Path]:
             write_reviews(Path("reviews.csv"))
             write_posts(Path("posts-1.csv.gz"))
             write_letters(Path("letters"))
+            write_later(Path("later.csv"))
         yield here
     finally:
         os.chdir(before[0])
@@ -221,6 +222,17 @@ def write_letters(folder: Path) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             lines = [f"the {draw.choice(words.split())} was {draw.choice(['fine', 'poor'])} ." for _ in range(60)]
             path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def write_later(path: Path) -> None:
+    """Texts of a book that the tour does not have, and of an age that the reviews do not have."""
+    draw = random.Random(0)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        table = csv.writer(file)
+        table.writerow(["text", "book", "age", "gender"])
+        for _ in range(60):
+            things = draw.choices(["rocket", "light", "captain", "comet", "engine"], k=3)
+            table.writerow([f"the {things[0]} saw the {things[1]} and the {things[2]} .", "verne-moon", "90s", "m"])
 
 
 def write_reviews(path: Path, rows: int = 300) -> None:

@@ -31,6 +31,7 @@ __all__ = ["FITS", "Settings", "run"]
 
 LARGE = 1_000_000  # words of training text
 USUAL = ("no-attributes", "lbl", "kneser-ney")
+JOINING = ("no-attributes",)  # beside a model that was there before: the others would know the new rows alone
 
 
 def run(cfg: DictConfig, out: Path) -> Result:
@@ -69,7 +70,8 @@ def chosen_controls(cfg: DictConfig, task: Settings) -> list[str]:
     """The rows beside the model; the usual ones as far as conf/model has them."""
     possible = available(cfg)
     if task.controls is None:
-        return [name for name in USUAL if name in possible]
+        usual = USUAL if cfg.init_from is None else JOINING
+        return [name for name in usual if name in possible]
     for name in task.controls:
         if name not in possible:
             raise AtdError(f"task.controls: {name} is a control of model=atd, not of model={cfg.model.name}")

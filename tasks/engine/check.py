@@ -43,6 +43,7 @@ def check(cfg: DictConfig) -> None:
     if not whole(0).fits(cfg.seed):
         raise AtdError(f"seed={cfg.seed}: must be {whole(0).says}")
     task = importlib.import_module(f"tasks.{cfg.task.name}")
+    check_joining(cfg)
     check_fit(cfg, task.FITS)
     leave_out(cfg)
     check_values(cfg, task)
@@ -66,6 +67,16 @@ def check_fit(cfg: DictConfig, fits: Fits) -> None:
         raise AtdError(f"data.path={path}: data={cfg.data.name} {reads}; {own_table(path)}")
     if is_table(path) and cfg.data.name not in ("table", "parallel"):
         raise AtdError(f"data.path={path}: data={cfg.data.name} reads no table; {own_table(path)}")
+
+
+def check_joining(cfg: DictConfig) -> None:
+    """`init_from` is for the rows of a table or a folder."""
+    if not isinstance(cfg.freeze, bool):
+        raise AtdError(f"freeze={cfg.freeze}: must be true or false")
+    if cfg.init_from and "init_from" not in cfg.data:
+        raise AtdError(f"init_from: data={cfg.data.name} cannot join a trained model; use data=table or data=folder")
+    if cfg.init_from and cfg.trainer.strategy == "fsdp":
+        raise AtdError("init_from: trainer=fsdp would cut the vectors that are kept into pieces; use trainer=ddp")
 
 
 def is_table(path: str) -> bool:

@@ -8,10 +8,11 @@ import os
 import subprocess
 import sys
 import time
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import DictConfig, OmegaConf, open_dict
 
 from atd.errors import AtdError
 from tasks.engine import processes
@@ -36,6 +37,7 @@ def run(cfg: DictConfig, out: Path) -> float:
         cfg.resume = str(out)  # requeued: the same job, in the same folder
     if cfg.resume:
         cfg = resumed(cfg, out)
+    take_over(cfg)
     check(cfg)
     resolve_vectors(cfg)
     cfg.trainer.precision = precision_of(cfg.trainer)
@@ -93,6 +95,21 @@ def resumed(cfg: DictConfig, out: Path) -> DictConfig:
     assert isinstance(saved, DictConfig)
     saved.resume = str(cfg.resume)
     return saved
+
+
+def take_over(cfg: DictConfig) -> None:
+    """What `init_from` decides: the model is the trained one's, and texts are tokenised as its were."""
+    if not cfg.init_from or cfg.resume:
+        return
+    from atd.joining import check_joinable
+    from atd.models import load
+
+    old = load(cfg.init_from)
+    check_joinable(old)
+    assert old.tokeniser is not None
+    with open_dict(cfg):
+        cfg.model = {**old.config, "vectors": None}
+        cfg.data.tokeniser = asdict(old.tokeniser)
 
 
 def resolve_vectors(cfg: DictConfig) -> None:

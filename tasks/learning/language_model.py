@@ -11,6 +11,7 @@ import torch
 from torchmetrics import Metric
 
 from atd.design import Design
+from atd.joining import hold, keep_average
 from atd.lm import NextWordModel
 from atd.noise import Noise
 from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, parameter_groups
@@ -20,7 +21,7 @@ from atd.vocabulary import Vocabulary
 from atd.windows import WindowBatch
 from tasks.engine.groups import GROUPS, SGD, AdaGrad, Adam, Optim
 from tasks.engine.settings import typed
-from tasks.learning.models import start_at_vectors
+from tasks.learning.models import load, start_at_vectors
 from tasks.learning.training import LOGGED
 
 if TYPE_CHECKING:
@@ -132,6 +133,7 @@ class LanguageModel(lightning.LightningModule):
         steps = int(trainer.estimated_stepping_batches)
         if isinstance(o, SGD):
             sgd = PaperSGD(self.groups(o), lr=o.lr, momentum=o.p_i, limit=o.limit)
+            hold(self.model, sgd)
             return [sgd], [PaperSchedule(sgd, o.lr_decay, o.p_i, o.p_f, o.T)]
         if isinstance(o, AdaGrad):
             optimiser: torch.optim.Optimizer = RowAdaGrad(self.groups(o), lr=o.lr)
@@ -139,6 +141,7 @@ class LanguageModel(lightning.LightningModule):
             assert isinstance(o, Adam)
             epochs = trainer.max_epochs or 1
             optimiser = adam(self.model, o.lr, o.lr_decay, o.lr_attributes, o.decay, steps, epochs)
+        hold(self.model, optimiser)
         interval = "step" if isinstance(o.lr_decay, str) else "epoch"
         return [optimiser], [{"scheduler": schedule_of(optimiser, o.lr_decay, steps), "interval": interval}]
 
@@ -166,11 +169,14 @@ def language_model(
 ) -> LanguageModel:
     """A model of conf/model started for this corpus, ready to fit. The corpus is shuffled by the same seed.
 
-    `optim` is conf/optim unless given.
+    `optim` is conf/optim unless given. With `init_from` the corpus joins a trained model.
     """
     data.seed = seed
     vocabularies, design = data.vocabularies, data.encoded["train"].design
-    model = start(config, vocabularies, design, seed)
+    old = load(cfg.init_from) if cfg.init_from else None
+    if old is not None and cfg.freeze:
+        design = keep_average(design, old.design)
+    model = start(config, vocabularies, design, seed, old, cfg.freeze)
     start_at_vectors(model, config, vocabularies)
     return LanguageModel(
         model, vocabularies, design, optim or optim_of(cfg), dict(config), seed, asdict(data.tokeniser)

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.feather
 import pyarrow.parquet
 import pytest
+import torch
 from small_runs import ROOT, write_reviews
 
 import atd
@@ -104,6 +105,14 @@ def test_what_other_modules_do(module, here, capsys):
     assert run(line, capsys)
 
 
+def test_rows_join_a_trained_model(here, capsys):
+    assert "attributes and" in run("fit reviews.csv --init-from trained.ckpt --out joined.ckpt --epochs 1", capsys)
+    old, joined = (atd.load(here / name) for name in ("trained.ckpt", "joined.ckpt"))
+    n = len(old.vocabulary)
+    assert joined.attributes == old.attributes
+    assert torch.equal(joined.model.W_fv[:n], old.model.W_fv)
+
+
 def test_the_explorer_is_the_platforms(here, capsys, monkeypatch):
     asked: list[list[str]] = []
     monkeypatch.setattr(subprocess, "call", lambda words: asked.append(words) or 0)
@@ -125,6 +134,8 @@ def test_the_explorer_is_the_platforms(here, capsys, monkeypatch):
         ("predict trained.ckpt reviews.csv --text body", "reviews.csv: no column 'body'; the columns are text, age"),
         ("effects trained.ckpt reviews.csv --column text", "'text' is no column of names of this model"),
         ("fit none.csv --attributes age --out x.ckpt", "none.csv: no such file"),
+        ("fit reviews.csv --out x.ckpt", "say what describes the texts: --attributes age gender, or --formula"),
+        ("fit reviews.csv --init-from none.ckpt --out x.ckpt", "none.ckpt: no such file or folder"),
         ("fit reviews.csv --attributes age --out x.ckpt --epochs 0", "epochs=0: must be a whole number, 1 or more"),
         ("card trained.ckpt --out no/such/folder", "no/such/folder: No such file or directory"),
     ],
@@ -138,7 +149,7 @@ def test_what_can_be_mended_is_one_line(line, says, here, capsys):
     assert err.startswith(f"error: {says}") and err.count("\n") == 1 and not out
 
 
-@pytest.mark.parametrize("line", ["", "fit reviews.csv --out x", "similar", "sing", "fit t --attributes a --formula b"])
+@pytest.mark.parametrize("line", ["", "fit reviews.csv", "similar", "sing", "fit t --attributes a --formula b"])
 def test_what_cannot_be_asked_is_one_line(line, capsys):
     with pytest.raises(SystemExit) as exit:
         cli.main(shlex.split(line))
