@@ -129,6 +129,9 @@ def _asks(made: dict[str, Any]) -> None:
     made["compare"].add_argument("a", metavar="A")
     made["compare"].add_argument("b", metavar="B")
     made["compare"].add_argument("-n", type=int, default=15, help="how many neighbours (15)")
+    for name in ("similar", "compare"):
+        says = "list only words that texts described so use at least so often (0)"
+        made[name].add_argument("--min-count", type=int, default=0, metavar="N", help=says)
     made["generate"].add_argument("--words", type=int, default=40, help="(40)")
     made["generate"].add_argument("--temperature", type=float, default=0.8, help="(0.8)")
     made["generate"].add_argument("--seed", type=int, default=0, help="(0)")

@@ -57,12 +57,12 @@ def fit(asked: Namespace) -> None:
 
 
 def similar(asked: Namespace) -> None:
-    found = load(asked.model).most_similar(asked.word, given_of(asked.given), asked.n)
+    found = load(asked.model).most_similar(asked.word, given_of(asked.given), asked.n, min_count=asked.min_count)
     write_rows([[word, f"{cosine:.3f}"] for word, cosine in found])
 
 
 def compare(asked: Namespace) -> None:
-    found = load(asked.model).compare(asked.word, asked.a, asked.b, asked.n)
+    found = load(asked.model).compare(asked.word, asked.a, asked.b, asked.n, asked.min_count)
     parts = {"both": found.common, f"only {asked.a}": found.only_a, f"only {asked.b}": found.only_b}
     write_rows([[name, " ".join(words)] for name, words in parts.items()])
 

@@ -23,7 +23,7 @@ import numpy as np
 from atd.design import KNOTS, as_text, terms_of
 from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
-from atd.joining import check_joinable, keep_average
+from atd.joining import check_joinable, keep_average, usage_with
 from atd.models import load
 from atd.parameters import Parameters
 from atd.progress import Line
@@ -174,7 +174,8 @@ class AttributeModel(Parameters):
             self.history_ = train(model, texts, validation, settings, Line() if self.verbose else None)
             test = corpus.take(part_n == TEST).sample(VALIDATION_WORDS) if held else None
             self.perplexity_ = None if test is None else float(np.exp(mean_nll(model, test)))
-        self.model_ = Trained(model, [texts.vocabulary], design, config, self._tokeniser(old))
+        usage = usage_with(texts, design, old)
+        self.model_ = Trained(model, [texts.vocabulary], design, config, self._tokeniser(old), usage)
         return self
 
     def transform(self, X: Any) -> np.ndarray:

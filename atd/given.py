@@ -44,7 +44,7 @@ def shares(profile: Profile, design: Design) -> np.ndarray:
     a frozen model counts only where there is no other.
     """
     known = {_column(name, design): value for name, value in profile.items()}
-    known_Q = {q: _value_shares(design.columns[q], value) for q, value in known.items()}
+    known_Q = {q: value_shares(design.columns[q], value) for q, value in known.items()}
     words_A = design.words_A if len(design.words_A) else np.ones(len(design.term_A))
     base_A = words_A if design.base_A is None else design.base_A
     out, first = [], 0
@@ -134,10 +134,10 @@ def _column(name: str, design: Design) -> int:
     return names.index(name)
 
 
-def _value_shares(column: Column, value: Any) -> np.ndarray:
+def value_shares(column: Column, value: Any) -> np.ndarray:
     """The share of each of a column's values."""
     if isinstance(value, Mapping):
-        return sum((share * _value_shares(column, one) for one, share in value.items()), np.zeros(len(column.values)))
+        return sum((share * value_shares(column, one) for one, share in value.items()), np.zeros(len(column.values)))
     if column.knots is None:
         value = _spelt(column, str(value))
     ids, shares = column.encode([value])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -19,10 +19,15 @@ from torch import Tensor
 
 from atd.attributes import CentredTable
 from atd.design import Design
+from atd.encoded import EncodedCorpus
 from atd.errors import AtdError
 from atd.lm import MultiplicativeLM, NextWordModel
 from atd.open_lm import OpenLM
 from atd.trained import Trained
+from atd.usage import added, usage_of
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 OF_A_WORD = ("W_fv", "b")  # parameters that have a row for every word
 OF_AN_ATTRIBUTE = ("attributes.L",)
@@ -37,6 +42,14 @@ def check_joinable(old: Trained, terms: Sequence[tuple[str, ...]] | None = None)
     if terms is not None and list(terms) != old.design.formula:
         said, has = (" + ".join(":".join(term) for term in one) for one in (terms, old.design.formula))
         raise AtdError(f"init_from: the attributes are {said}, those of the trained model {has}; they must be the same")
+
+
+def usage_with(texts: EncodedCorpus, design: Design, old: Trained | None) -> csr_array:
+    """How often each word is used under each attribute, by these texts and by those that an old model learned from."""
+    usage = usage_of(texts, len(texts.vocabulary), len(design.term_A))
+    if old is None or old.usage is None:
+        return usage
+    return added(usage, old.usage, design.places(old.attributes))
 
 
 def keep_average(design: Design, old: Design) -> Design:

@@ -18,6 +18,7 @@ from atd.mixture_lm import MixtureLM
 from atd.open_lm import OpenLM
 from atd.tokeniser import Tokeniser
 from atd.trained import Trained
+from atd.usage import from_state
 from atd.vocabulary import Vocabulary
 
 OPEN = ("gated", "additive", "shrink", "dropout", "sparse")  # options of the model whose gate starts open
@@ -67,12 +68,13 @@ def load(path: str | Path) -> Trained:
         model.load_state_dict(weights)
         tokeniser = Tokeniser.of(saved["tokeniser"]) if saved.get("tokeniser") else None
         design = Design.from_state(saved["design"]) if saved.get("design") else Design.plain(saved["attributes"])
+        usage = from_state(saved["usage"]) if saved.get("usage") else None
     except Exception as error:
         reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
         raise AtdError(
             f"{path}: not a checkpoint of this program ({reason}); give a file or run folder it wrote"
         ) from None
-    return Trained(model.eval(), vocabularies, design, dict(saved["model"]), tokeniser)
+    return Trained(model.eval(), vocabularies, design, dict(saved["model"]), tokeniser, usage)
 
 
 def find_checkpoint(path: str | Path) -> Path:

@@ -28,9 +28,12 @@ from atd.lm import ConditionedModel, MultiplicativeLM, NextWordModel
 from atd.neighbours import compare, neighbours
 from atd.ragged import Ragged
 from atd.tokeniser import Tokeniser
+from atd.usage import state_of, usage_under
 from atd.vocabulary import BOS_ID, SPECIALS, UNK_ID, Vocabulary
 
 if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
     from atd.inference import Inferred
     from atd.tokeniser import Texts
 
@@ -59,6 +62,7 @@ class Trained:
     design: Design  # what the attributes are
     config: dict[str, Any]  # what `atd.models.build` made the model from
     tokeniser: Tokeniser | None = None  # of the corpus it learned from, if the checkpoint says
+    usage: csr_array | None = None  # words of training text under each attribute (V×A), if the checkpoint says
 
     @property
     def attributes(self) -> list[str]:
@@ -98,21 +102,47 @@ class Trained:
 
     @torch.inference_mode()
     def most_similar(
-        self, word: str | Sequence[str], given: Given = None, n: int = 10, language: int = 0
+        self, word: str | Sequence[str], given: Given = None, n: int = 10, language: int = 0, min_count: int = 0
     ) -> list[tuple[str, float]]:
-        """The n words nearest to a word, or to the sum of several, and their cosines, best first."""
+        """The n words nearest to a word, or to the sum of several, and their cosines, best first.
+
+        `min_count`: only words that texts described by `given` use so often.
+        """
         vocabulary = self.vocabularies[language]
         query = [vocabulary.id(one) for one in ([word] if isinstance(word, str) else word)]
         vectors_VK = self._words(given, language)
-        ids, cosines = neighbours(vectors_VK, query, n, exclude=[*query, *range(len(SPECIALS))])
+        exclude = [*query, *self.rare(given, min_count, language)]
+        ids, cosines = neighbours(vectors_VK, query, n, exclude=exclude)
         return list(zip(vocabulary.decode(ids), cosines.tolist(), strict=True))
 
     @torch.inference_mode()
-    def compare(self, word: str, a: Given, b: Given, n: int = 15) -> Compared:
-        """The n neighbours of a word under a and under b: those of both, only a's, only b's."""
+    def compare(self, word: str, a: Given, b: Given, n: int = 15, min_count: int = 0) -> Compared:
+        """The n neighbours of a word under a and under b: those of both, only a's, only b's.
+
+        `min_count`: only words that texts described by a, or by b, use so often.
+        """
         words = self.vocabulary
-        found = compare(self.model, words.id(word), self.x(a), self.x(b), n, exclude=range(len(SPECIALS)))
+        exclude = np.intersect1d(self.rare(a, min_count), self.rare(b, min_count))
+        found = compare(self.model, words.id(word), self.x(a), self.x(b), n, exclude=exclude.tolist())
         return Compared(*map(words.decode, (found.common, found.unique_a, found.unique_b)))
+
+    def counts(self, given: Given = None, language: int = 0) -> np.ndarray:
+        """How often training texts that are described by `given` use each word (V).
+
+        Of several columns together the rarest decides. What is no name and no profile stands for all texts.
+        """
+        if not isinstance(given, str | Mapping):
+            return self.vocabularies[language].counts
+        if self.usage is None:
+            raise AtdError("the checkpoint does not say which attribute uses a word how often")
+        return usage_under(self.usage, self.design, given)
+
+    def rare(self, given: Given, min_count: int, language: int = 0) -> list[int]:
+        """The words that texts described by `given` use less often, and those that are none, such as <unk>."""
+        out = set(range(len(SPECIALS)))
+        if min_count:
+            out.update(np.flatnonzero(self.counts(given, language) < min_count).tolist())
+        return sorted(out)
 
     def tokens(self, texts: Texts, language: int = 0) -> Ragged:
         """Texts as the ids of their words, tokenised as the corpus was; a word the model never met is `<unk>`."""
@@ -203,6 +233,7 @@ class Trained:
                 "attributes": self.attributes,
                 "design": self.design.state(),
                 "tokeniser": None if self.tokeniser is None else asdict(self.tokeniser),
+                "usage": None if self.usage is None else state_of(self.usage),
             },
         }
 

@@ -104,6 +104,9 @@ TOPICS = ("sib200_en_de", "sib200_de_en")
 TRANSLATED = ("words_p1",)
 
 
+RELATED = ("family_accuracy", "branch_accuracy")
+
+
 def crosslingual(metrics: tuple[str, ...]) -> list[Cell]:
     """What needs no model: a lexicon of Dice coefficients, LSI on aligned sentences, spelling."""
     lexicon = Cell("lexicon", metrics, "a Dice lexicon with tf-idf")
@@ -206,6 +209,18 @@ LINES = [
         crosslingual(TRANSLATED),
         ["spelling alone"],
         "counting aligned words is better",
+    ),
+    Line(
+        "48 languages, their nearest is of the same family / branch, %: vectors of the language in one model",
+        "languages48",
+        Cell("atd", RELATED),
+        [
+            Cell("atd, seeds averaged", RELATED, "three seeds averaged"),
+            Cell("char-ngrams", RELATED, "letter n-grams"),
+            Cell("chance", RELATED, "chance"),
+        ],
+        ["chance"],
+        "below n-grams; averaged, level in families and above in branches",
     ),
 ]
 

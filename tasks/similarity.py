@@ -41,6 +41,7 @@ class Settings:
     k: Annotated[int, whole(1)]  # neighbours compared
     frequent: Annotated[int | None, optional(whole(1))]  # words among which those that change most are looked for
     shown: Annotated[int, whole(1)]  # rows of each list
+    min_count: Annotated[int, whole(0)]  # uses of a word under an attribute, at least, for it to be listed there
     rows: list[dict[str, str]]  # instead of query, a and b
 
 
@@ -53,17 +54,18 @@ def run(cfg: DictConfig, out: Path) -> Result:
         return across_languages(trained, x_AD, as_list(cfg.query), task)
     a, b = (cfg.a, cfg.b) if cfg.a and cfg.b else named_pair(cfg, trained, x_AD)
     x_a, x_b = trained.x(a), trained.x(b)
-    changed, shift = changed_words(trained, x_a, x_b, task)
+    often = used(trained, a, task.min_count) & used(trained, b, task.min_count)
+    changed, shift = changed_words(trained, x_a, x_b, task, often)
     queries = as_list(cfg.query) or [trained.vocabulary.words[w] for w in changed[: task.shown]]
     rows = [(r["query"], r["a"], r["b"]) for r in task.rows] or [(query, a, b) for query in queries]
     result = Result("similarity", "atd/common", {"atd": {}})
-    compare_rows(result, trained, rows, task.k)
+    compare_rows(result, trained, rows, task)
     result.table(
         f"Words that change most between {a} and {b}",
         ["word", "rank shift"],
         [[trained.vocabulary.words[w], float(s)] for w, s in zip(changed, shift, strict=True)][: task.shown],
-        "0: the nearest words stay the nearest. 1: a neighbour under one stands typically e times further down "
-        "the list under the other.",
+        f"Of words that both use {task.min_count} times or more. 0: the nearest words stay the nearest. 1: a neighbour "
+        "under one stands typically e times further down the list under the other.",
     )
     for query in dict.fromkeys(query for query, _, _ in rows[:3]):
         word = phrase(trained, query)
@@ -99,10 +101,20 @@ def named_pair(cfg: DictConfig, trained: Trained, x_AD: torch.Tensor) -> tuple[s
     return names[i], names[j]
 
 
-def changed_words(trained: Trained, x_a: torch.Tensor, x_b: torch.Tensor, task: Settings) -> tuple[list, np.ndarray]:
-    """Words by how far their neighbourhood moves between A and B, most moved first."""
+def used(trained: Trained, given: str, min_count: int) -> np.ndarray:
+    """Whether texts of an attribute or a mix use each word so often (V); of an old checkpoint, whether any texts do."""
+    return trained.counts(given if trained.usage is not None else None) >= min_count
+
+
+def changed_words(
+    trained: Trained, x_a: torch.Tensor, x_b: torch.Tensor, task: Settings, often_V: np.ndarray
+) -> tuple[list, np.ndarray]:
+    """Words in frequent use by how far their neighbourhood moves between A and B, most moved first."""
     V = len(trained.vocabulary)
     words = torch.arange(len(SPECIALS), min(task.frequent or V, V))
+    words = words[torch.from_numpy(often_V)[words]]
+    if not len(words):
+        raise AtdError(f"task.min_count={task.min_count}: no word is used so often under both attributes; lower it")
     unit_a, unit_b = (unit(trained.model.embeddings(x)) for x in (x_a, x_b))
     parts = [rank_shift(unit_a, unit_b, part, task.k) for part in track(words.split(256), "words that change")]
     shift = torch.cat(parts)
@@ -110,13 +122,15 @@ def changed_words(trained: Trained, x_a: torch.Tensor, x_b: torch.Tensor, task: 
     return words[order].tolist(), shift[order].numpy()
 
 
-def compare_rows(result: Result, trained: Trained, rows: list[tuple[str, str, str]], k: int) -> None:
+def compare_rows(result: Result, trained: Trained, rows: list[tuple[str, str, str]], task: Settings) -> None:
     """The paper's table, one row per (query, A, B), and the full ranked lists behind it."""
-    words = trained.vocabulary
+    words, k = trained.vocabulary, task.k
     vector = {mix: trained.x(mix) for _, *pair in rows for mix in pair}
+    often = {mix: used(trained, mix, task.min_count) for mix in vector}
+    rare = [[*SPECIAL_IDS, *np.flatnonzero(~(often[a] | often[b]))] for _, a, b in rows]
     asked = [(phrase(trained, query), vector[a], vector[b]) for query, a, b in rows]
     started = time.perf_counter()
-    compared = [compare(trained.model, *each, k=k, exclude=SPECIAL_IDS) for each in asked]
+    compared = [compare(trained.model, *each, k=k, exclude=few) for each, few in zip(asked, rare, strict=True)]
     result.rows["atd"]["milliseconds"] = 1000 * (time.perf_counter() - started) / len(rows)
     result.rows["atd"]["common"] = float(np.mean([len(near.common) for near in compared]))
     body = []
@@ -124,7 +138,8 @@ def compare_rows(result: Result, trained: Trained, rows: list[tuple[str, str, st
         columns = (near.common, near.unique_a, near.unique_b)
         body.append([*row, *(", ".join(words.decode(column)) for column in columns)])
     header = ["query", "A", "B", "common", "only under A", "only under B"]
-    result.table("Conditional word similarity", header, body, f"The {k} nearest words by cosine under each attribute.")
+    about = f"The {k} nearest words by cosine under each attribute, of those that one of the two uses"
+    result.table("Conditional word similarity", header, body, f"{about} {task.min_count} times or more.")
     for (query, a, b), near in zip(rows[:3], compared, strict=False):
         lists = zip(near.near_a, near.cosine_a, near.rank_in_b, near.near_b, near.cosine_b, near.rank_in_a, strict=True)
         body = [[words.words[n], c, r, words.words[m], d, s] for n, c, r, m, d, s in lists]

@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from atd.errors import AtdError
@@ -124,11 +125,15 @@ class Queries:
                 raise UnknownWord(word, self.vocabulary.nearest_spelling(word, 5))
         x_a, x_b = self.pair(query)
         k = int(number(query.get("k", 15), "k", 1, 100))
+        least = int(number(query.get("least", 0), "least", 0, 1e9))
+        used_a, used_b = (self.used(query.get(side)) for side in ("a", "b"))
+        rare = np.flatnonzero((used_a < least) & (used_b < least)).tolist()
         with torch.inference_mode():
-            near = compare(self.model, self.vocabulary.encode(words).tolist(), x_a, x_b, k, range(len(SPECIALS)))
+            ids = self.vocabulary.encode(words).tolist()
+            near = compare(self.model, ids, x_a, x_b, k, [*range(len(SPECIALS)), *rare])
         columns = {
-            "a": (near.near_a, near.cosine_a, near.rank_in_b),
-            "b": (near.near_b, near.cosine_b, near.rank_in_a),
+            "a": (near.near_a, near.cosine_a, near.rank_in_b, used_a),
+            "b": (near.near_b, near.cosine_b, near.rank_in_a, used_b),
         }
         return {
             "word": " ".join(words),
@@ -141,9 +146,13 @@ class Queries:
         x_a, x_b = (self.profiles.x(query.get(side) or None, base_of(query)) for side in ("a", "b"))
         return x_a, x_b
 
-    def ranked(self, ids: list[int], cosines: list[float], other: list[int]) -> list[dict]:
+    def used(self, name: str | None) -> np.ndarray:
+        """How often texts of a value use each word (V); all texts where the model does not know, or of no value."""
+        return self.trained.counts(name if name and self.trained.usage is not None else None)
+
+    def ranked(self, ids: list[int], cosines: list[float], other: list[int], used_V: np.ndarray) -> list[dict]:
         return [
-            {"word": self.vocabulary.words[w], "cosine": c, "other_rank": r}
+            {"word": self.vocabulary.words[w], "cosine": c, "other_rank": r, "times": round(float(used_V[w]))}
             for w, c, r in zip(ids, cosines, other, strict=True)
         ]
 

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import lightning
 import torch
+from scipy.sparse import csr_array
 from torchmetrics import Metric
 
 from atd.design import Design
-from atd.joining import hold, keep_average
+from atd.joining import hold, keep_average, usage_with
 from atd.lm import NextWordModel
 from atd.noise import Noise
 from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, parameter_groups
 from atd.seeding import seeded
 from atd.training import adam, exact_nll, loss_of, schedule_of, start
+from atd.usage import state_of
 from atd.vocabulary import Vocabulary
 from atd.windows import WindowBatch
 from tasks.engine.groups import GROUPS, SGD, AdaGrad, Adam, Optim
@@ -66,6 +68,7 @@ class LanguageModel(lightning.LightningModule):
         config: dict,
         seed: int = 0,
         tokeniser: dict | None = None,
+        usage: csr_array | None = None,
     ):
         super().__init__()
         self.model = model
@@ -75,6 +78,7 @@ class LanguageModel(lightning.LightningModule):
         self.config = config  # conf/model as plain values: a checkpoint rebuilds the model from it
         self.seed = seed
         self.tokeniser = tokeniser  # settings of the corpus's tokeniser, for texts that come later
+        self.usage = usage  # words under each attribute (V×A)
         self.noise = torch.nn.ModuleList(Noise(v.counts) for v in vocabularies)
         self.perplexity = Perplexity()
 
@@ -161,6 +165,7 @@ class LanguageModel(lightning.LightningModule):
             "design": self.design.state(),
             "tokeniser": self.tokeniser,
             "optim": asdict(self.optim),
+            "usage": None if self.usage is None else state_of(self.usage),
         }
 
 
@@ -178,9 +183,9 @@ def language_model(
         design = keep_average(design, old.design)
     model = start(config, vocabularies, design, seed, old, cfg.freeze)
     start_at_vectors(model, config, vocabularies)
-    return LanguageModel(
-        model, vocabularies, design, optim or optim_of(cfg), dict(config), seed, asdict(data.tokeniser)
-    )
+    usage = usage_with(data.encoded["train"], design, old) if len(vocabularies) == 1 else None
+    optim, tokeniser = optim or optim_of(cfg), asdict(data.tokeniser)
+    return LanguageModel(model, vocabularies, design, optim, dict(config), seed, tokeniser, usage)
 
 
 def optim_of(cfg: DictConfig) -> Optim:

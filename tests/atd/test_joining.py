@@ -82,6 +82,15 @@ def test_counts_are_of_all_text(old, frozen):
     assert words[sea] == old_words[sea] + 9 * sum(row["place"] == "sea" for row in NEW)
 
 
+def test_uses_are_counted_by_attribute_and_add_up(old, frozen):
+    words = frozen.trained.vocabulary
+    for place in ("sea", "wood"):
+        texts = [row["text"].split() for row in OLD + NEW if row["place"] == place]
+        counted = frozen.trained.counts({"place": place})
+        for word in ("ship", "owl", "the"):
+            assert counted[words.id(word)] == sum(text.count(word) for text in texts), (place, word)
+
+
 def test_unfrozen_everything_goes_on(old):
     after = atd.AttributeModel(init_from=old.trained, freeze=False, **SMALL).fit(NEW).trained
     before = old.trained

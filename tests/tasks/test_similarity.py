@@ -1,5 +1,7 @@
+import numpy as np
 import pytest
 from omegaconf import OmegaConf
+from scipy.sparse import csr_array
 
 from atd.errors import AtdError
 from atd.models import load
@@ -9,7 +11,7 @@ from tests.tasks.tiny_model import NAMES, write_checkpoint
 
 
 def config(folder, **changes):
-    task = {"name": "similarity", "k": 5, "frequent": None, "shown": 4, "rows": []}
+    task = {"name": "similarity", "k": 5, "frequent": None, "shown": 4, "min_count": 5, "rows": []}
     base = {"checkpoint": str(folder), "query": "light", "a": NAMES[0], "b": NAMES[1], "seed": 0, "task": task}
     return OmegaConf.create(base | changes)
 
@@ -80,3 +82,24 @@ def test_neighbours_across_languages(tmp_path):
 def test_mistakes_are_named(folder, tmp_path, changes, message):
     with pytest.raises(AtdError, match=message):
         run(config(folder, **changes), tmp_path)
+
+
+def test_words_that_an_attribute_hardly_uses_are_not_listed(folder, tmp_path):
+    trained = load(folder)
+    V, A = len(trained.vocabulary), len(trained.attributes)
+    uses_VA = np.full((V, A), 9.0, dtype=np.float32)
+    ship, whale = (trained.vocabulary.id(word) for word in ("ship", "whale"))
+    uses_VA[ship] = 1
+    uses_VA[whale, 1:] = 1  # only the first attribute uses it
+    trained.usage = csr_array(uses_VA)
+    path = trained.save(tmp_path / "counted.ckpt")
+    cfg = config(path, query="light", a=NAMES[0], b=NAMES[1])
+    cfg.task.k = cfg.task.shown = V
+    result = run(cfg, tmp_path)
+    changed = {row[0] for row in section(result, "Words that change most").rows}
+    assert "sea" in changed and not changed & {"ship", "whale"}
+    listed = ", ".join(section(result, "Conditional word similarity").rows[0][3:]).split(", ")
+    assert "whale" in listed and "ship" not in listed
+    cfg.task.min_count = 10
+    with pytest.raises(AtdError, match="min_count=10: no word is used so often"):
+        run(cfg, tmp_path)

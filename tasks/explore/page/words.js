@@ -23,7 +23,8 @@ export function words({ openTab, changed }) {
     Object.assign(chosen, { word: $("word").value.trim(), a: $("a").value, b: $("b").value });
     changed();
     if (!chosen.word) { near = null; $("lists").replaceChildren(); return; }
-    const answer = await ask("neighbours", { word: chosen.word, a: chosen.a, b: chosen.b, base: chosen.base });
+    const least = Math.max(0, Math.round(Number($("least").value) || 0));
+    const answer = await ask("neighbours", { word: chosen.word, a: chosen.a, b: chosen.b, base: chosen.base, least });
     if (!answer) return;
     $("unknown").replaceChildren();
     if (answer.error) {
@@ -55,10 +56,10 @@ export function words({ openTab, changed }) {
       const shift = n.other_rank - (i + 1), only = !near.common.includes(n.word);
       const moved = only ? `${whole(n.other_rank)}.` : shift ? `${shift > 0 ? "▼" : "▲"} ${Math.abs(shift)}` : "=";
       return el("tr", { className: only ? "only" : "" }, el("td", {}, wordButton(n.word)), cell(number(n.cosine)),
-        cell(moved, `number ${only ? "moved" : "stays"}`));
+        cell(moved, `number ${only ? "moved" : "stays"}`), cell(whole(n.times)));
     });
     const caption = el("caption", { textContent: `${side.toUpperCase()}: ${near.names[side]}` });
-    return el("table", {}, caption, head(["word", "cosine", `under ${other.toUpperCase()}`]), el("tbody", {}, ...rows));
+    return el("table", {}, caption, head(["word", "cosine", `under ${other.toUpperCase()}`, "times used"]), el("tbody", {}, ...rows));
   }
 
   // ---- words that differ
@@ -130,7 +131,7 @@ export function words({ openTab, changed }) {
   // ---- controls
 
   $("ask").addEventListener("submit", event => { event.preventDefault(); compare(); });
-  for (const id of ["a", "b"]) $(id).addEventListener("change", compare);
+  for (const id of ["a", "b", "least"]) $(id).addEventListener("change", compare);
   for (const id of ["pair", "first", "second"]) $(id).addEventListener("change", differ);
 
   function show() {
