@@ -22,11 +22,11 @@ from datamodules.corpus import Corpus, by_split
 from datamodules.gather import Gathered
 from datamodules.readers.columns import Source
 from datamodules.readers.files import counted
-from datamodules.values import binned, by_name, coded, named, numbers_of
+from datamodules.values import VALUE, binned, by_name, coded, named, numbers_of
 
 COMPOSE = Rule(lambda v: isinstance(v, bool) or v == "residual", "true, false or residual")
 COLUMNS = Rule(lambda v: listed(TEXT).fits(v) and len(v) > 0, "a list of columns, such as [age,gender]")
-READER = 2  # raise when the same files are read otherwise
+READER = 3  # raise when the same files are read otherwise
 
 
 class Reader(Protocol):
@@ -131,7 +131,7 @@ class Described(Corpus):
         before = None if self.old is None else self.old.vocabulary
         vocabulary = texts.vocabulary(np.where(split == 0, times, 0), self.min_count, self.max_size, before)
         tokens, offsets = texts.taken(order, vocabulary)
-        columns: dict[str, Any] = {name: column.take(pa.array(order)) for name, column in values.items()}
+        columns: dict[str, Any] = {VALUE + name: column.take(pa.array(order)) for name, column in values.items()}
         columns["split"] = split[order]
         if group is not None:
             columns["group"] = group[order]

@@ -13,6 +13,7 @@ from atd.encoded import EncodedCorpus
 from atd.vocabulary import UNK_ID
 from datamodules.corpus import Corpus
 from datamodules.readers.streams import NAMES
+from datamodules.values import VALUE
 
 SIGNS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "bars"}
 SHOWN = 6  # values of a column
@@ -83,7 +84,7 @@ def counted(parts: Mapping[str, EncodedCorpus], name: str) -> Counter[str] | Non
     """How many texts have each value, or words where every word has its own; None if that is not kept."""
     counts: Counter[str] = Counter()
     for part in parts.values():
-        kept = part.columns.get(name)
+        kept = part.columns.get(VALUE + name)
         if isinstance(kept, pa.Array | pa.ChunkedArray):
             for item in kept.value_counts().to_pylist():
                 counts[str(item["values"])] += item["counts"]

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from atd.design import MISSING, Codes, Column
 from atd.errors import AtdError
 
+VALUE = "value:"  # before the name of a user's column, which may be `split` or `group` as ours are
 MANY = 1000  # values of a column that may be as many as half of its rows
 MOST = 10  # rows that weights make of one, on average
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from atd.errors import AtdError
 from atd.settings import check_call
 from atd.table import random_split
+from datamodules.summary import describe
 from datamodules.table import TableCorpus
 from datamodules.values import binned, repeats
 
@@ -82,7 +83,24 @@ def test_values_of_a_single_column_need_no_prefix(tmp_path):
 def test_columns_stay_readable(tmp_path):
     data = corpus(tmp_path, attributes=["gender"])
     for part in data.encoded.values():
-        assert [data.attributes[i] for i in part.attributes] == part.columns["gender"].to_pylist()
+        assert [data.attributes[i] for i in part.attributes] == part.columns["value:gender"].to_pylist()
+
+
+@pytest.mark.parametrize("name", ["split", "group", "text", "tokens", "attributes", "shares", "value:split"])
+def test_a_column_may_have_any_name(name, tmp_path):
+    """Also those that the program itself uses."""
+    path = tmp_path / "named.csv"
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([["body", "who", name], *([r[0], str(i % 9), r[2]] for i, r in enumerate(ROWS))])
+    options = {"path": path, "cache": tmp_path / "cache", "text": "body", "attributes": [name], "group": "who"}
+    data = TableCorpus(**COMMON | options)
+    data.prepare_data()
+    data.setup()
+    assert data.attributes == ["f", "m", "x"]
+    for part in data.encoded.values():
+        assert [data.attributes[i] for i in part.attributes] == part.columns[f"value:{name}"].to_pylist()
+        assert part.columns["group"].dtype.kind == "i"
+    assert any(line.startswith(f"{name}: 3 values: f ") for line in describe(data))
 
 
 def test_the_split_is_drawn_by_its_own_seed(tmp_path):
