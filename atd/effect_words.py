@@ -42,16 +42,18 @@ def between_values(y_nr: np.ndarray, u_n: np.ndarray, value_n: np.ndarray, least
     a = int(enough_A.sum())
     if a < 2:
         return None
-    in_n = enough_A[value_n]
-    code_n = (np.cumsum(enough_A) - 1)[value_n[in_n]]
-    u_n, count_a = u_n[in_n], count_A[enough_A]
-    y_nr = _pulled_in(y_nr[in_n], u_n)
-    is_an = (np.arange(a)[:, None] == code_n).astype(y_nr.dtype)
-    total_ar = is_an @ (u_n[:, None] * y_nr)
+    order_n = np.argsort(value_n, kind="stable")
+    order_n = order_n[enough_A[value_n[order_n]]]  # the documents of one value after those of another
+    code_n = (np.cumsum(enough_A) - 1)[value_n[order_n]]
+    u_n, count_a = u_n[order_n], count_A[enough_A]
+    first_a = np.cumsum(count_a) - count_a
+    y_nr = _pulled_in(y_nr[order_n], u_n)
+    s_nr = u_n[:, None] * y_nr
+    total_ar = np.add.reduceat(s_nr, first_a)
     statistic = float((np.square(total_ar).sum(1) / count_a).sum())
     rarest = sum(lgamma(n + 1) for n in count_a) - lgamma(len(u_n) + 1)
-    p = _p(statistic, u_n[:, None] * y_nr, sums_of_cells(count_a.astype(float)), rarest)
-    weight_a = is_an @ u_n
+    p = _p(statistic, s_nr, sums_of_cells(count_a.astype(float)), rarest)
+    weight_a = np.add.reduceat(u_n, first_a)
     mu_ar = total_ar / weight_a[:, None]
     h_n = u_n / weight_a[code_n]
     g_nr = (h_n / np.sqrt(1 - h_n))[:, None] * (y_nr - mu_ar[code_n])
@@ -109,13 +111,17 @@ def _p(statistic: float, s_nr: np.ndarray, values: Sums, rarest: float) -> float
 def _effect(
     mu_ar: np.ndarray, g_nr: np.ndarray, code_n: np.ndarray, C_aa: np.ndarray
 ) -> tuple[float, float, float, float]:
-    """(θ, `linear`, `anywhere`, `square`). The noise in μ itself and what a document has with itself are taken out."""
+    """(θ, `linear`, `anywhere`, `square`). The noise in μ itself and what a document has with itself are taken out.
+
+    The documents are in the order of their code.
+    """
     a = len(mu_ar)
     C_mu_ar = C_aa @ mu_ar
     size_n = np.einsum("nr,nr->n", g_nr, g_nr)
     noise = float(np.diag(C_aa) @ np.bincount(code_n, size_n, a))
     theta = float((mu_ar * C_mu_ar).sum()) - noise
-    V_arr = np.stack([g_nr[code_n == i].T @ g_nr[code_n == i] for i in range(a)])
+    parts = np.split(g_nr, np.searchsorted(code_n, np.arange(1, a)))
+    V_arr = np.stack([part.T @ part for part in parts])
     flat = V_arr.reshape(a, -1)
     products_aa = flat @ flat.T
     whole = float((C_aa**2 * products_aa).sum())

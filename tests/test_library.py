@@ -30,7 +30,7 @@ ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PACKAGES = ("atd", "datamodules", "tasks", "hydra_plugins")
 MIX = f"0.5*{NAMES[0]} + 0.5*{NAMES[2]} - {NAMES[4]}"
-ABSENT = ("lightning", "hydra", "omegaconf", "wandb", "spacy", "pyarrow", "scipy", "sklearn", "rich", *PACKAGES[1:])
+ABSENT = ("lightning", "hydra", "omegaconf", "wandb", "spacy", "pyarrow", "sklearn", "rich", *PACKAGES[1:])
 USE = """
 import importlib.util, json, sys
 import atd
@@ -69,13 +69,13 @@ def wheel(tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="module")
 def clean_python(wheel, tmp_path_factory) -> Path:
-    """A virtualenv with the wheel, torch, NumPy and what torch itself needs; those are links to this environment's."""
+    """A virtualenv with the wheel and all that it asks for; those are links to this environment's."""
     folder = tmp_path_factory.mktemp("clean")
     venv.create(folder, with_pip=False)
     python = folder / "bin" / "python"
     packages = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip())
     run(sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(packages), str(wheel))
-    for place in sorted(places_of("torch", "numpy")):
+    for place in sorted(places_of(*(Requirement(line).name for line in PROJECT["dependencies"]))):
         if not (packages / place.name).exists():
             (packages / place.name).symlink_to(place)
     return python

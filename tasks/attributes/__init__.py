@@ -31,13 +31,15 @@ __all__ = ["FITS", "Settings", "run"]
 
 LARGE = 1_000_000  # words of training text
 USUAL = ("no-attributes", "lbl", "kneser-ney")
-JOINING = ("no-attributes",)  # beside a model that was there before: the others would know the new rows alone
+OF_A_LARGE_TABLE = ("no-attributes", "kneser-ney")  # without attributes the model is log-bilinear, too
+OF_JOINING = ("no-attributes",)  # beside a model that was there before: the others would know the new rows alone
 
 
 def run(cfg: DictConfig, out: Path) -> Result:
     task = typed(Settings, cfg.task)
-    controls = chosen_controls(cfg, task)
+    check_controls(cfg, task)
     data = open_corpus(cfg)
+    controls = usual_controls(cfg, data) if task.controls is None else list(task.controls)
     check_names(task, data)
     for line in describe(data):
         print(line)
@@ -66,23 +68,26 @@ def run(cfg: DictConfig, out: Path) -> Result:
     return result
 
 
-def chosen_controls(cfg: DictConfig, task: Settings) -> list[str]:
-    """The rows beside the model; the usual ones as far as conf/model has them."""
-    possible = available(cfg)
-    if task.controls is None:
-        usual = USUAL if cfg.init_from is None else JOINING
-        return [name for name in usual if name in possible]
-    for name in task.controls:
-        if name not in possible:
+def check_controls(cfg: DictConfig, task: Settings) -> None:
+    for name in task.controls or ():
+        if name not in available(cfg):
             raise AtdError(f"task.controls: {name} is a control of model=atd, not of model={cfg.model.name}")
-    return list(task.controls)
+
+
+def usual_controls(cfg: DictConfig, data: Corpus) -> list[str]:
+    """The rows beside the model where none are chosen, as far as conf/model has them."""
+    usual = OF_JOINING if cfg.init_from else OF_A_LARGE_TABLE if is_large(data) else USUAL
+    return [name for name in usual if name in available(cfg)]
+
+
+def is_large(data: Corpus) -> bool:
+    return len(data.encoded["train"].tokens) >= LARGE
 
 
 def side_by_side(cfg: DictConfig, data: Corpus) -> int:
     """How many models to train at once: two if that is worth starting processes for, and nothing forbids it."""
-    large = len(data.encoded["train"].tokens) >= LARGE
     alone = cfg.logger.name == "wandb" or cfg.trainer.accelerator == "gpu" or cfg.trainer.strategy != "auto"
-    return 2 if large and not alone and (os.cpu_count() or 1) > 1 else 1
+    return 2 if is_large(data) and not alone and (os.cpu_count() or 1) > 1 else 1
 
 
 def check_names(task: Settings, data: Corpus) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from atd.effects import Effects, effects
+from atd.effects import Effects, effects_of_columns
 from atd.errors import AtdError
 from atd.vocabulary import SPECIALS
 from tasks.attributes.prediction import values_of
@@ -41,12 +41,18 @@ def show_effects(result: Result, trained: Trained, data: Corpus, out: Path) -> N
         return
     vectors_VK = trained.vectors()
     vectors_VK[: len(SPECIALS)] = 0
+    tested = list(coded_columns(texts, trained))
+    if not tested:
+        return
+    try:
+        each = [(code_n, groups_of(texts, code_n)) for _, _, code_n in tested]
+        effects = effects_of_columns(texts, each, vectors_VK)
+    except AtdError as error:
+        effects = [error] * len(tested)
     columns = []
-    for name, values, code_n in coded_columns(texts, trained):
-        try:
-            found = effects(texts, code_n, vectors_VK, groups_n=groups_of(texts, code_n))
-        except AtdError as error:
-            result.text(f"Words used otherwise by {name}", [f"Not tested: {error}."])
+    for (name, values, _), found in zip(tested, effects, strict=True):
+        if isinstance(found, AtdError):
+            result.text(f"Words used otherwise by {name}", [f"Not tested: {found}."])
             continue
         show_column(result, found, trained, name, values)
         columns.append({"name": name, "values": values, "words": words_of(found, trained, values)})

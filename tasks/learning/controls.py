@@ -21,7 +21,7 @@ ROUNDS = 2000  # of the bootstrap
 DEVIATION = 0.3  # of a random gate from 1
 
 MEANING = {
-    "no-attributes": "the same model with x = 0",
+    "no-attributes": "the same model with x = 0, which is log-bilinear",
     "shuffled": "the same model, attributes dealt to the texts at random",
     "random-gate": "a random, fixed gate per attribute; only the words learn",
     "additive": "no gate: attributes only add to the factors",
