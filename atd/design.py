@@ -207,7 +207,7 @@ class Design:
     def from_state(cls, state: dict[str, Any]) -> Design:
         combinations = [np.array(codes, np.int32) for codes in state["combinations"]]
         columns = [Column(**column) for column in state["columns"]]
-        base_A = None if state["base"] is None else np.array(state["base"])
+        base_A = None if state.get("base") is None else np.array(state["base"])
         terms = [tuple(term) for term in state["terms"]]
         return cls(columns, terms, combinations, np.array(state["words"]), base_A)
 

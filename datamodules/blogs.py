@@ -1,6 +1,6 @@
 """The Blog Authorship Corpus: posts of the many train the language model, posts of the prolific few are attributed.
 
-The attribute of a post is its author's (gender, age group, industry), named like `f/10/student`.
+The attribute of a post is its author's (gender, age group, industry), named like `female/10s/student`.
 """
 
 from __future__ import annotations

@@ -75,12 +75,8 @@ def prolific(authors: pa.Table, n: int = 1000) -> pa.Array:
 
 
 def attribute_names(table: pa.Table) -> pa.ChunkedArray:
-    """gender/age group/industry of each row, e.g. `f/10/student`."""
-    parts = [
-        pc.utf8_slice_codeunits(table["gender"], 0, 1),
-        pc.utf8_slice_codeunits(table["age_group"], 0, 2),
-    ]
-    return pc.binary_join_element_wise(*parts, table["industry"], "/")
+    """gender/age group/industry of each row, e.g. `female/10s/student`."""
+    return pc.binary_join_element_wise(table["gender"], table["age_group"], table["industry"], "/")
 
 
 def _with_age_group(table: pa.Table) -> pa.Table:

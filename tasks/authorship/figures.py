@@ -22,11 +22,11 @@ if TYPE_CHECKING:
 
 # The left half of the paper's table: a word, and two bloggers to see it through.
 QUERIES = (
-    ("school", "f/10/student", "m/20/technology"),
-    ("journal", "f/10/student", "m/30/advertising"),
-    ("create", "f/30/arts", "f/30/internet"),
-    ("joy", "m/30/religion", "m/20/science"),
-    ("cool", "m/10/student", "f/10/student"),
+    ("school", "female/10s/student", "male/20s/technology"),
+    ("journal", "female/10s/student", "male/30s/advertising"),
+    ("create", "female/30s/arts", "female/30s/internet"),
+    ("joy", "male/30s/religion", "male/20s/science"),
+    ("cool", "male/10s/student", "female/10s/student"),
 )
 SHOWN = 3
 
@@ -69,9 +69,8 @@ def attribute_map(x_AD: np.ndarray, names: Sequence[str], seed: int) -> Figure:
         for j, gender in enumerate(sorted({gender for gender, _, _ in parts})):
             chosen = np.array([p[0] == gender and p[1] == age for p in parts])
             if chosen.any():
-                label = f"{age}s, {'female' if gender == 'f' else 'male'}"
                 x, y = points[chosen].T
-                ax.scatter(x, y, color=COLOURS[i], marker=MARKERS[j], s=40, label=label, alpha=0.85)
+                ax.scatter(x, y, color=COLOURS[i], marker=MARKERS[j], s=40, label=f"{age}, {gender}", alpha=0.85)
     for point, (_, _, industry) in zip(points, parts, strict=True):
         ax.annotate(industry, point, (0, 5), textcoords="offset points", ha="center", fontsize=5, color="#5c6675")
     ax.set_xticks([])

@@ -80,7 +80,7 @@ def guesses(
 
 
 def values(tuples: Sequence[str], part: int) -> np.ndarray:
-    """The genders, age groups or industries of tuples such as f/10/student."""
+    """The genders, age groups or industries of tuples such as female/10s/student."""
     return np.array([name.split("/", 2)[part] for name in tuples])
 
 

@@ -36,7 +36,7 @@ class Written:
     text: pa.ChunkedArray
     words: Ragged  # their ids in the vocabulary of the language models
     author: np.ndarray
-    tuples: list[str]  # of the author of every post, such as f/10/student
+    tuples: list[str]  # of the author of every post, such as female/10s/student
 
 
 @dataclass

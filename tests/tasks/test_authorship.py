@@ -16,6 +16,7 @@ import pytest
 import torch
 from omegaconf import OmegaConf
 from scipy import sparse
+from small_runs import composed
 
 from atd.errors import AtdError
 from atd.lm import LogBilinearLM, MultiplicativeLM
@@ -28,6 +29,7 @@ from tasks.authorship.posts import Posts, document_vectors, random_gates, with_u
 from tasks.authorship.report import CONDITIONED, CONTROLS, UNCONDITIONED, verdict
 from tasks.authorship.settings import Settings
 from tasks.engine.rows import Outcome, Row, Store, run_rows
+from tasks.learning.corpora import open_corpus
 
 ROOT = Path(__file__).parent.parent.parent
 FAST = {"epochs": 3, "batch_size": 32, "lr": 10.0, "damping": 0.012, "margin": 0.0, "l2": 0.0}
@@ -313,10 +315,20 @@ def test_the_sample_blogs_end_to_end(finished):
     assert rows["tfidf"]["accuracy"] > 3 * 5  # twenty authors
     assert rows["tfidf+metadata"]["accuracy"] > rows["tfidf"]["accuracy"]  # here tuples nearly name their authors
     assert {"gender", "age", "industry"} <= set(rows["likelihood"])
+    assert min(rows["majority"][part] for part in ("gender", "age", "industry")) > 0
     assert rows["atd"]["perplexity"] < rows["lbl"]["perplexity"]
     assert rows["mixture-1"]["perplexity"] < rows["atd"]["perplexity"]  # the same model, trained exactly
     assert rows["mixture-1"]["perplexity_of_posts"] == pytest.approx(rows["mixture-1"]["perplexity"], rel=1e-6)
     assert rows["composed"]["perplexity_unseen"] < rows["tuples"]["perplexity_unseen"]
+
+
+def test_the_authors_tuples_are_attributes_of_the_model(tmp_path):
+    """Else every post would take the mean vector, and conditioning nothing."""
+    data = open_corpus(
+        composed("task=authorship", "data=blogs_sample", "model.vectors=null", f"paths.cache={tmp_path}")
+    )
+    tuples = data.prolific_posts()["attribute"].to_pylist()
+    assert sum(name in data.attributes for name in tuples) > 0.5 * len(tuples)
 
 
 def test_the_report_holds_the_papers_figures(finished):

@@ -107,7 +107,7 @@ def test_prolific_by_posts_then_by_lower_id():
 
 def test_attribute_names():
     table = pa.table({"gender": ["female", "male"], "age_group": ["10s", "30s"], "industry": ["student", "indunk"]})
-    assert attribute_names(table).to_pylist() == ["f/10/student", "m/30/indunk"]
+    assert attribute_names(table).to_pylist() == ["female/10s/student", "male/30s/indunk"]
 
 
 def test_batches_stay_small(tmp_path, write):
