@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rich.progress import track
 
-from atd.effect_tests import discoveries
+from atd.effects.permutations import discoveries
 from atd.errors import AtdError
 from tasks.effects.pictures import histogram, power_curves
 from tasks.effects.settings import Settings

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from atd.effect_tests import discoveries
 from atd.effects import Effects, effects
+from atd.effects.permutations import discoveries
 from atd.ragged import Ragged, offsets_of
 from tasks.effects import rivals
 from tasks.effects.planted import FUNCTION, World, draw, world

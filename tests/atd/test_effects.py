@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from atd.effect_company import Company, cells_of, table_of
-from atd.effect_tests import (
+from atd.effects import effects
+from atd.effects.company import Company, cells_of, table_of
+from atd.effects.permutations import (
     discoveries,
     fatter,
     interval,
@@ -24,8 +25,7 @@ from atd.effect_tests import (
     sums_of_vectors,
     tail,
 )
-from atd.effect_words import along_number, between_values
-from atd.effects import effects
+from atd.effects.words import along_number, between_values
 from atd.errors import AtdError
 from atd.ragged import Ragged, offsets_of
 from tasks.effects.planted import draw, world

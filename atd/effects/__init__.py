@@ -27,10 +27,10 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from atd.effect_company import Cells, Company, cells_of, table_of
-from atd.effect_measure import Measure, fit_measure
-from atd.effect_tests import discoveries, interval, noise_along
-from atd.effect_words import WordEffect, along_number, between_values
+from atd.effects.company import Cells, Company, cells_of, table_of
+from atd.effects.measure import Measure, fit_measure
+from atd.effects.permutations import discoveries, interval, noise_along
+from atd.effects.words import WordEffect, along_number, between_values
 from atd.errors import AtdError
 from atd.ragged import Ragged
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from atd.effect_company import Cells, Company, cells_of
+from atd.effects.company import Cells, Company, cells_of
 
 SAMPLE = 500_000  # words of the documents that the measure is fitted to
 MOST = 100  # documents of one word among them

@@ -18,7 +18,7 @@ from math import exp, lgamma
 
 import numpy as np
 
-from atd.effect_tests import Sums, fatter, moments, sums_of_cells, sums_of_slope, sums_of_vectors, tail
+from atd.effects.permutations import Sums, fatter, moments, sums_of_cells, sums_of_slope, sums_of_vectors, tail
 
 FAR = 3.0  # a document further out than so many times the median is pulled in to that length
 FEW = 1.2  # (t / 1.96)² is about 1 + 2 · FEW / df, where noise itself is known from few documents
