@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -41,31 +42,70 @@ def show_effects(result: Result, trained: Trained, data: Corpus, out: Path) -> N
         return
     vectors_VK = trained.vectors()
     vectors_VK[: len(SPECIALS)] = 0
-    tested = list(coded_columns(texts, trained))
+    tested = []
+    for column in [*columns_of_names(texts, trained), *columns_of_numbers(texts, trained)]:
+        if len(column.values) > VALUES:
+            says = f"Not tested: {len(column.values):,} values; up to {VALUES} are compared with each other."
+            result.text(f"Words used otherwise by {column.name}", [says])
+        else:
+            tested.append(column)
     if not tested:
         return
     try:
-        each = [(code_n, groups_of(texts, code_n)) for _, _, code_n in tested]
+        each = [(column.value_n, groups_of(texts, column.value_n)) for column in tested]
         effects = effects_of_columns(texts, each, vectors_VK)
     except AtdError as error:
         effects = [error] * len(tested)
-    columns = []
-    for (name, values, _), found in zip(tested, effects, strict=True):
+    kept = []
+    for column, found in zip(tested, effects, strict=True):
         if isinstance(found, AtdError):
-            result.text(f"Words used otherwise by {name}", [f"Not tested: {found}."])
+            result.text(f"Words used otherwise by {column.name}", [f"Not tested: {found}."])
             continue
-        show_column(result, found, trained, name, values)
-        columns.append({"name": name, "values": values, "words": words_of(found, trained, values)})
-    if columns:
-        write_atomically(out / FILE, json.dumps({"columns": columns}) + "\n")
+        show_column(result, found, trained, column)
+        if not column.is_number:
+            kept.append({"name": column.name, "values": column.values, "words": words_of(found, trained)})
+    if kept:
+        write_atomically(out / FILE, json.dumps({"columns": kept}) + "\n")
 
 
-def coded_columns(texts: EncodedCorpus, trained: Trained) -> Iterator[tuple[str, list[str], np.ndarray]]:
-    """(name, values, the number of each text's value (n)) of every column of names; the values that occur, sorted."""
+@dataclass(frozen=True)
+class Tested:
+    """A column, and what each text has in it: the number of one of its values, or a number."""
+
+    name: str
+    values: list[str]
+    value_n: np.ndarray
+
+    @property
+    def is_number(self) -> bool:
+        return self.value_n.dtype.kind == "f"
+
+
+def columns_of_names(texts: EncodedCorpus, trained: Trained) -> Iterator[Tested]:
+    """The columns of names, with the values that occur, sorted."""
     for name, value_n in values_of(texts, trained).items():
         values, code_n = np.unique(value_n.astype(str), return_inverse=True)
-        if 2 <= len(values) <= VALUES:
-            yield name, values.tolist(), code_n.reshape(-1)
+        if len(values) > 1:
+            yield Tested(name, values.tolist(), code_n.reshape(-1))
+
+
+def columns_of_numbers(texts: EncodedCorpus, trained: Trained) -> Iterator[Tested]:
+    """The columns of numbers that are a term of their own; a missing number is nan."""
+    design = trained.design
+    if texts.shares is None:
+        return
+    for t, term in enumerate(design.terms):
+        column = design.columns[term[0]]
+        if len(term) > 1 or column.knots is None:
+            continue
+        knot_A = np.zeros(len(design.term_A))
+        known = design.combinations[t][:, 0] < len(column.knots)
+        knot_A[design.term_A == t] = np.where(
+            known, np.append(column.knots, np.nan)[design.combinations[t][:, 0]], np.nan
+        )
+        of_term_nM = (design.term_A[texts.attributes] == t) & (texts.shares > 0)
+        number_n = np.where(of_term_nM, texts.shares * knot_A[texts.attributes], 0).sum(1)
+        yield Tested(column.name, ["low", "high"], number_n)
 
 
 def groups_of(texts: EncodedCorpus, code_n: np.ndarray) -> np.ndarray | None:
@@ -77,7 +117,7 @@ def groups_of(texts: EncodedCorpus, code_n: np.ndarray) -> np.ndarray | None:
     return np.asarray(group_n) if len(pairs) == len(np.unique(group_n)) else None
 
 
-def words_of(found: Effects, trained: Trained, values: list[str]) -> list[dict[str, Any]]:
+def words_of(found: Effects, trained: Trained) -> list[dict[str, Any]]:
     """The words with the smallest p, as effects.json has them."""
     return [
         {
@@ -93,26 +133,26 @@ def words_of(found: Effects, trained: Trained, values: list[str]) -> list[dict[s
     ]
 
 
-def show_column(result: Result, found: Effects, trained: Trained, name: str, values: list[str]) -> None:
-    sure = found.found(RATE)
+def show_column(result: Result, found: Effects, trained: Trained, column: Tested) -> None:
+    name, values, sure = column.name, column.values, found.found(RATE)
     result.details.setdefault("words used otherwise", {})[name] = float(len(sure))
-    said = (
-        f"The use of {len(sure):,} of {len(found):,} words differs between the values of {name}, at a false discovery "
-        f"rate of {RATE:.0%}."
-    )
+    how = f"changes along {name}" if column.is_number else f"differs between the values of {name}"
+    said = f"The use of {len(sure):,} of {len(found):,} words {how}, at a false discovery rate of {RATE:.0%}."
     if not len(sure):
         result.text(f"Words used otherwise by {name}", [f"{said} So no word certainly differs."])
         return
     most = np.argsort(-found.documents_WA.sum(0), kind="stable")[:COUNTED]
+    pair = [0, 1] if column.is_number else most[:2]
+    counted = ["texts"] if column.is_number else [f"texts: {values[a]}" for a in most]
     rows = []
     for i in sure[np.argsort(-found.low_W[sure], kind="stable")][:SHOWN]:
         word = trained.vocabulary.words[found.words_W[i]]
         interval = f"{found.effect_W[i]:.2f} [{found.low_W[i]:.2f}, {found.high_W[i]:.2f}]"
-        company = "; ".join(f"{values[a]}: {company_of(found, trained, i, a)}" for a in most[:2])
+        company = "; ".join(f"{values[a]}: {company_of(found, trained, i, a)}" for a in pair)
         rows.append([word, interval, float(found.q_W[i]), *found.documents_WA[i, most].tolist(), company])
     result.table(
         f"Words used otherwise by {name}",
-        ["word", "effect [95 %]", "q", *(f"texts: {values[a]}" for a in most), "more at home with"],
+        ["word", "effect [95 %]", "q", *counted, "more at home with"],
         rows,
         f"{said} The effect is a squared distance between the company that the word keeps, without the bias of small "
         "counts; 1 is as far as two words typically are apart. The tests are over documents, after what their subjects "

@@ -15,6 +15,7 @@ from atd.models import build
 from atd.ragged import offsets_of
 from atd.vocabulary import Vocabulary
 from tasks.attributes.columns import guessed_vectors, indicators, leavings
+from tasks.attributes.effects import columns_of_numbers
 from tasks.attributes.verdict import lower, sentences, verdict
 from tasks.attributes.words import distinctive
 from tasks.learning.controls import Difference, paired_difference
@@ -115,3 +116,17 @@ def test_distinctive_words_are_in_many_documents_of_the_value():
     own[20], rest[20] = 60, 5  # typical
     own[30], rest[30] = 3, 0  # of three documents only
     assert distinctive(own, rest).tolist() == [20]
+
+
+def test_numbers_between_knots_are_read_back():
+    number_n = np.array([1990.0, 1996.5, 2003, 2010, 2020, np.nan] * 5)
+    column = Column.of_numbers("year", number_n, 3)
+    codes = [column.encode(number_n)]
+    design = Design.of([column], [(0,)], codes)
+    attributes, shares = design.encode(codes)
+    n = len(number_n)
+    offsets = np.arange(n + 1)
+    texts = EncodedCorpus(np.zeros(n, np.int32), offsets, attributes, shares=shares)
+    (found,) = columns_of_numbers(texts, SimpleNamespace(design=design))
+    assert found.name == "year" and found.is_number
+    np.testing.assert_allclose(found.value_n, number_n, rtol=1e-5)
