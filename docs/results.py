@@ -104,6 +104,8 @@ TOPICS = ("sib200_en_de", "sib200_de_en")
 TRANSLATED = ("words_p1",)
 
 
+STYLE = ("style_at_fluency",)
+WROTE = ("accuracy",)
 RELATED = ("family_accuracy", "branch_accuracy")
 
 
@@ -144,6 +146,32 @@ LINES = [
         "table_blogs_tuples",
         "the tuple helps by 0.9 %, and costs nothing when shuffled",
         TABLE,
+    ),
+    Line(
+        "50-word samples that models of unseen chapters take for the book they imitate, as fluent as real text, %",
+        "generation",
+        Cell("atd", STYLE),
+        [
+            Cell("kneser-ney-attributes", STYLE, "Kneser–Ney 5 mixed with each book's own"),
+            Cell("own-kneser-ney", STYLE, "the book's own Kneser–Ney 5"),
+            Cell("own-bigrams", STYLE, "the book's own bigrams"),
+            Cell("kneser-ney", STYLE, "Kneser–Ney 5 of all books"),
+        ],
+        ["Kneser–Ney 5 mixed with each book's own", "Kneser–Ney 5 of all books"],
+        "counting the book alone imitates it better",
+    ),
+    Line(
+        "who of 1,000 bloggers wrote it, ten folds, %: tf-idf with word vectors conditioned on the author's tuple",
+        "authorship",
+        Cell("tfidf+conditioned", WROTE),
+        [
+            Cell("tfidf", WROTE, "tf-idf"),
+            Cell("tfidf+unconditioned", WROTE, "with unconditioned vectors"),
+            Cell("tfidf+random-gate", WROTE, "with random gates per tuple"),
+            Cell("tfidf+metadata", WROTE, "with the tuple as a feature"),
+        ],
+        ["tf-idf", "with unconditioned vectors"],
+        "the gain is the tuple's identity, not its meaning",
     ),
     Line(
         "sentiment treebank, fine / binary: the paper's protocol to the letter (the paper reports 45.9 / 83.3)",
