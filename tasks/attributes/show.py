@@ -5,6 +5,7 @@ Everything works with thousands of attributes: pictures and tables show those wi
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,8 +40,8 @@ def largest(trained: Trained, among_A: np.ndarray, most: int) -> np.ndarray:
     return np.sort(chosen[:most])
 
 
-def show_maps(result: Result, trained: Trained) -> None:
-    """A map, a picture of likeness and a list of nearest attributes for every term."""
+def show_maps(result: Result, trained: Trained, idle: Sequence[str] = ()) -> None:
+    """A map, a picture of likeness and a list of nearest attributes for every term; `idle` columns add nothing."""
     design, names = trained.design, trained.attributes
     for t, term in enumerate(design.terms):
         own_A = np.flatnonzero(design.term_A == t)
@@ -53,12 +54,15 @@ def show_maps(result: Result, trained: Trained) -> None:
         few = "" if len(shown) == len(own_A) else f" The {len(shown)} with most text, of {len(own_A):,}."
         suffix = "" if len(design.terms) == 1 else f"_{t}"
         if len(shown) > 2:
+            chance = " It adds nothing to the other columns, so much of this may be chance." if column in idle else ""
             figure = scatter_map(plane(x_AD), labels)
-            result.figure(f"attribute_map{suffix}", figure, f"{column}: vectors in the plane, near = alike.{few}")
+            caption = f"The vectors of {column} in the plane, near = alike.{few}{chance}"
+            result.figure(f"attribute_map{suffix}", figure, caption, f"Map of {column}")
         similar = correlations(x_AD)
         if 2 < len(shown) <= 60:
             figure = heatmap(similar, labels, "correlation")
-            result.figure(f"attribute_similarity{suffix}", figure, f"{column}: how alike the vectors are.")
+            caption = f"How alike the vectors of {column} are."
+            result.figure(f"attribute_similarity{suffix}", figure, caption, f"Likeness by {column}")
         if len(shown) > 2:
             show_nearest(result, column, similar, labels)
 

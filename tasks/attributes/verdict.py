@@ -24,8 +24,11 @@ SMALLEST = 0.05  # per cent: less is nothing, however certain
 BASELINES = ("no-attributes", "lbl")  # rows that know nothing of attributes, the closest first
 
 
-def show_verdict(result: Result, models: Comparison, trained: Trained, data: Corpus) -> None:
-    """The verdict in words, a table and a picture of the columns, and the same of the controls."""
+def show_verdict(result: Result, models: Comparison, trained: Trained, data: Corpus) -> dict[str, Difference]:
+    """The verdict in words, a table and a picture of the columns, and the same of the controls.
+
+    Returns what each column adds.
+    """
     above = controls_above(models, data)
     adds = columns_add(models, trained, data)
     unknown = 100 * float(np.mean(data.encoded["test"].tokens == UNK_ID))
@@ -39,6 +42,7 @@ def show_verdict(result: Result, models: Comparison, trained: Trained, data: Cor
     result.text("Controls in words", [*sentences(above), f"{unknown:.1f} % of the test words are <unk>, in every row."])
     show_columns(result, adds)
     show_controls(result, models, above)
+    return adds
 
 
 def controls_above(models: Comparison, data: Corpus) -> dict[str, Difference]:

@@ -110,8 +110,7 @@ def _section(section: Table | Figure | Text, out: Path) -> dict:
         return {"kind": "table", **vars(section)}
     if isinstance(section, Text):
         return {"kind": "text", **vars(section)}
-    title = section.name.replace("_", " ").capitalize()
-    return {"kind": "figure", "title": title, "caption": section.caption, "png": _png(section, out)}
+    return {"kind": "figure", "title": section.title, "caption": section.caption, "png": _png(section, out)}
 
 
 def _png(section: Figure, out: Path) -> str:

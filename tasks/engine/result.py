@@ -23,6 +23,7 @@ class Figure:
     name: str  # file name without ending
     figure: MatplotlibFigure
     caption: str
+    title: str
 
 
 @dataclass
@@ -58,8 +59,9 @@ class Result:
     def table(self, title: str, header: Sequence[str], rows: Sequence[Sequence], note: str = "") -> None:
         self.sections.append(Table(title, header, rows, note))
 
-    def figure(self, name: str, figure: MatplotlibFigure, caption: str) -> None:
-        self.sections.append(Figure(name, figure, caption))
+    def figure(self, name: str, figure: MatplotlibFigure, caption: str, title: str | None = None) -> None:
+        """A picture and its file; without a title its name is the heading."""
+        self.sections.append(Figure(name, figure, caption, title or name.replace("_", " ").capitalize()))
 
     def text(self, title: str, paragraphs: Sequence[str] = (), samples: Sequence[tuple[str, str]] = ()) -> None:
         self.sections.append(Text(title, paragraphs, samples))
