@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
 from types import ModuleType
@@ -26,6 +27,7 @@ LANGUAGE_MODELS = ("adam", "sgd", "adagrad")  # the optimisers of language model
 TABLES = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".parquet", ".arrow", ".feather")
 PACKED = (".gz", ".zst")
 OWN_TABLE = "your own table is data=table data.path={path} data.text=text data.attributes=[age,gender]"
+SPECIAL = ("_target_", "_partial_", "_args_", "_recursive_", "_convert_")  # what Hydra makes objects by
 OF_A_TABLE = ("text", "attributes", "formula", "compose", "continuous", "bins", "group", "weights", "drop_empty")
 
 
@@ -42,6 +44,7 @@ def check(cfg: DictConfig) -> None:
     """One clear line for the first thing that cannot be; nothing is started before."""
     if not whole(0).fits(cfg.seed):
         raise AtdError(f"seed={cfg.seed}: must be {whole(0).says}")
+    check_names(cfg)
     task = importlib.import_module(f"tasks.{cfg.task.name}")
     check_joining(cfg)
     check_fit(cfg, task.FITS)
@@ -50,13 +53,43 @@ def check(cfg: DictConfig) -> None:
     check_machine(cfg)
 
 
+def check_names(cfg: DictConfig) -> None:
+    """The task and the DataModule are ours, and nothing else is to be made from a name.
+
+    A resumed run brings its configuration along, and its folder may be someone else's.
+    """
+    if cfg.task.name not in (tasks := sorted(path.stem for path in (CONF / "task").glob("*.yaml"))):
+        raise AtdError(f"task.name={cfg.task.name}: no such task; choose task={_or(tasks)}")
+    content = OmegaConf.to_container(OmegaConf.masked_copy(cfg, [str(key) for key in cfg if key != "hydra"]))
+    made = dict(_named_objects(content, ""))
+    target = made.pop("data._target_", None)
+    if target not in _targets().values():
+        raise AtdError(f"data._target_={target}: not a corpus of conf/data, so it is not opened")
+    if made:
+        key, value = next(iter(made.items()))
+        raise AtdError(f"{key}={value}: a configuration may name no object but data._target_")
+
+
+def _named_objects(content: Any, place: str) -> Iterator[tuple[str, Any]]:
+    """(key, value) of all that Hydra would make something from."""
+    if isinstance(content, list):
+        content = dict(enumerate(content))
+    if isinstance(content, dict):
+        for key, value in content.items():
+            name = f"{place}.{key}" if place else str(key)
+            if key in SPECIAL:
+                yield name, value
+            yield from _named_objects(value, name)
+
+
 def check_fit(cfg: DictConfig, fits: Fits) -> None:
     """Task, data, model and optimiser that have nothing to do with each other."""
     for group in ("model", "optim"):
         if cfg[group].name not in GROUPS[group]:
             raise AtdError(f"{group}.name={cfg[group].name}: no such {group}; choose {group}={_or(GROUPS[group])}")
-    if fits.data and _class(cfg.data) not in fits.data:
-        raise _misfit(cfg, "data", [choice for choice, name in _corpora().items() if name in fits.data])
+    if fits.data and _class(cfg.data._target_) not in fits.data:
+        choices = [choice for choice, target in _targets().items() if _class(target) in fits.data]
+        raise _misfit(cfg, "data", choices)
     if fits.models and cfg.model.name not in fits.models:
         raise _misfit(cfg, "model", fits.models)
     if fits.optims and cfg.optim.name not in fits.optims:
@@ -160,18 +193,18 @@ def _or(names: Any) -> str:
     return f"{', '.join(others)} or {last}" if others else last
 
 
-def _class(data: DictConfig) -> str:
-    return str(data._target_).rpartition(".")[2]
+def _class(target: str) -> str:
+    return target.rpartition(".")[2]
 
 
-def _corpora() -> dict[str, str]:
-    """The DataModule of every file of conf/data; a sample is of the class of what it stands for."""
+def _targets() -> dict[str, str]:
+    """The DataModule of every file of conf/data; a sample has that of what it stands for."""
     out = {}
     for path in sorted((CONF / "data").glob("*.yaml")):
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
         if "_target_" not in content:
             content |= yaml.safe_load((CONF / "data" / f"{content['defaults'][0]}.yaml").read_text(encoding="utf-8"))
-        out[path.stem] = content["_target_"].rpartition(".")[2]
+        out[path.stem] = content["_target_"]
     return out
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from hydra import compose, initialize_config_dir
+from omegaconf import OmegaConf, open_dict
 
 from atd import precision
 from atd.errors import AtdError
 from tasks.engine.check import check
+from tasks.engine.job import run
 
 ROOT = Path(__file__).parent.parent.parent.parent
 
@@ -134,3 +137,26 @@ def test_help_shows_groups_and_examples():
     for group in ("task", "data", "model", "optim", "trainer", "logger", "inference", "experiment"):
         assert f"\n{group}: " in done.stdout
     assert done.stdout.count("python run.py") >= 6
+
+
+@pytest.mark.parametrize(
+    ("changes", "says"),
+    [
+        ({"data": {"_target_": "joblib.load", "filename": "x.pkl"}}, "data._target_=joblib.load: not a corpus"),
+        ({"data.tokeniser": {"_target_": "os.system", "command": "true"}}, "data.tokeniser._target_=os.system: a conf"),
+        ({"model.vectors": [{"_target_": "os.getcwd"}]}, "model.vectors.0._target_=os.getcwd: a configuration may"),
+        ({"data._partial_": True}, "data._partial_=True: a configuration may name no object"),
+        ({"task.name": "engine.job"}, "task.name=engine.job: no such task; choose task="),
+    ],
+)
+def test_a_run_folder_cannot_bring_code_along(changes, says, tmp_path):
+    """Its config.yaml is believed when a run is resumed."""
+    cfg = composed("data=gutenberg_sample")
+    with open_dict(cfg):
+        for key, value in changes.items():
+            OmegaConf.update(cfg, key, value, merge=False)
+    with pytest.raises(AtdError, match=re.escape(says)):
+        check(cfg)
+    OmegaConf.save(cfg, tmp_path / "config.yaml")
+    with pytest.raises(AtdError, match=re.escape(says)):
+        run(composed(f"resume={tmp_path}"), tmp_path)
