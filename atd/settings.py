@@ -19,6 +19,7 @@ import types
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from math import isfinite
 from typing import Annotated, Any, Literal, TypeVar
 
 from atd.errors import AtdError
@@ -49,7 +50,7 @@ def whole(low: int | None = None) -> Rule:
 
 def number(low: float = float("-inf"), high: float = float("inf"), open_low: bool = False) -> Rule:
     def fits(v: Any) -> bool:
-        return type(v) in (int, float) and (v > low if open_low else v >= low) and v <= high
+        return type(v) in (int, float) and isfinite(v) and (v > low if open_low else v >= low) and v <= high
 
     above = "" if low == float("-inf") else f" above {low:g}" if open_low else f" {low:g} or more"
     return Rule(fits, f"a number{above}" + (f", at most {high:g}" if high < float("inf") else ""))

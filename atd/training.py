@@ -142,6 +142,8 @@ class Loop:
         draw = self.noise.draw(s.samples, generator, batch.place) if s.samples else None
         with torch.autocast(self.device.type, torch.bfloat16, self.bf16, cache_enabled=False):
             loss = loss_of(self.model, batch.to(self.device), draw)
+        if self.device.type == "cpu" or self.step % TOLD == 0:
+            check_finite(loss.item(), self.step)
         self.optimiser.zero_grad()
         loss.backward()
         self.optimiser.step()
@@ -175,6 +177,12 @@ def start(
     if old is not None:
         join(model, design, old, freeze)
     return model
+
+
+def check_finite(loss: float, step: int, place: str = "") -> None:
+    """A loss that is no number cannot be mended by going on."""
+    if not math.isfinite(loss):
+        raise AtdError(f"the loss is {loss} at step {step}{place}: training diverged; take a smaller step size (lr)")
 
 
 def loss_of(model: NextWordModel, batch: WindowBatch, draw: NoiseDraw | None) -> Tensor:
@@ -261,7 +269,9 @@ def train(
             loop.run(epoch)
             curve.append({"epoch": epoch, "seconds": time.monotonic() - since})
             if few is not None:
-                perplexity = exp(mean_nll(model, few, loop.batch_size, settings.device))
+                nll = mean_nll(model, few, loop.batch_size, settings.device)
+                check_finite(nll, loop.step, ", on validation text")
+                perplexity = exp(nll)
                 curve[-1]["perplexity"] = perplexity
                 loop.say(epoch, perplexity)
                 if not best.goes_on(perplexity, model):

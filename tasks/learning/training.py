@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import math
 import sys
 import time
 from pathlib import Path
@@ -50,6 +51,33 @@ class History(Callback):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.epochs = state["epochs"]
+
+
+class Finite(Callback):
+    """Stops a training whose loss is no longer a number, before anything of it is saved."""
+
+    def __init__(self, name: str, monitor: str) -> None:
+        self.name = name
+        self.monitor = monitor
+
+    def on_train_batch_end(self, trainer, module, outputs, batch, batch_idx) -> None:
+        if module.device.type == "cpu" or trainer.global_step % LOGGED == 0:  # to look would hold up a GPU
+            self.check(float(outputs["loss"]), "the loss", trainer, f", batch {batch_idx}")
+
+    def on_validation_end(self, trainer, module) -> None:
+        if self.monitor in trainer.callback_metrics:
+            self.check(float(trainer.callback_metrics[self.monitor]), self.monitor, trainer)
+
+    def on_save_checkpoint(self, trainer, module, checkpoint) -> None:
+        for name, weights in checkpoint["state_dict"].items():
+            if weights.is_floating_point() and not weights.isfinite().all():
+                self.check(math.nan, name.removeprefix("model."), trainer)
+
+    def check(self, value: float, what: str, trainer: lightning.Trainer, place: str = "") -> None:
+        if not math.isfinite(value):
+            when = f"step {trainer.global_step} (epoch {trainer.current_epoch}{place})"
+            fix = "training diverged; take a smaller optim.lr. Nothing of this was saved"
+            raise AtdError(f"{self.name}: {what} is {value} at {when}: {fix}")
 
 
 def fit(
@@ -114,7 +142,7 @@ def train(
     stopping = EarlyStopping(monitor, mode=mode, patience=cfg.trainer.patience)
     bar = [RichProgressBar()] if sys.stderr.isatty() else []
     out = folder.parent.parent
-    interrupts = [*pruning(cfg, out, name, monitor), Preemption(folder)]
+    interrupts = [Finite(name, monitor), *pruning(cfg, out, name, monitor), Preemption(folder)]
     trainer = build_trainer(cfg, epochs, out, name, [history, stopping, best, last, *bar, *interrupts, *callbacks])
     resumable = folder / "last.ckpt"
     trainer.fit(module, data, ckpt_path=resumable if cfg.resume and resumable.exists() else None, weights_only=True)

@@ -26,11 +26,10 @@ from atd.settings import (
     whole,
 )
 
-INFINITE = float("inf")
 RULES = [  # rule, what it says, what fits, what does not
     (whole(), "a whole number", [0, -3, 10**12], [1.0, True, "1", None]),
     (whole(1), "a whole number, 1 or more", [1, 7], [0, -1, 1.5, True]),
-    (number(), "a number", [0, -1.5, INFINITE], ["1", None, True, float("nan")]),
+    (number(), "a number", [0, -1.5], ["1", None, True, float("nan"), float("inf")]),
     (number(0), "a number 0 or more", [0, 0.0, 3], [-1e-9]),
     (number(0, 0.3, open_low=True), "a number above 0, at most 0.3", [1e-9, 0.3], [0, 0.0, 0.31]),
     (one_of("a", "b"), "one of a, b", ["a"], ["c", None, ["a"]]),

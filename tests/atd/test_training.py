@@ -34,6 +34,20 @@ CASES = {
 }
 
 
+def test_a_training_that_diverges_stops_and_leaves_nothing(run):
+    cfg, data, out = run(["optim.lr=1e6", "trainer.min_steps=0"])
+    module = language_model(dict(cfg.model), data, cfg, cfg.seed)
+    with pytest.raises(AtdError, match=r"atd: .* is (nan|inf) at step \d+ \(epoch 0.*smaller optim\.lr"):
+        fit(module, data, cfg, out, "atd")
+    assert not list(out.rglob("*.ckpt"))
+    texts, validation = data.encoded["train"], data.encoded["val"]
+    model = start(dict(cfg.model), [data.vocabulary], texts.design, cfg.seed)
+    with pytest.raises(AtdError, match=r"the loss is (nan|inf) at step \d+.*smaller step size"):
+        train(model, texts, validation, Training(lr=1e6, batch_size=256, samples=20))
+    with pytest.raises(AtdError, match="lr=inf: must be a number above 0"):
+        Training(lr=float("inf"))
+
+
 def equal(a: torch.nn.Module, b: torch.nn.Module) -> bool:
     ours, theirs = a.state_dict(), b.state_dict()
     return ours.keys() == theirs.keys() and all(ours[name].equal(theirs[name]) for name in ours)
