@@ -17,7 +17,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 from atd.errors import AtdError
 from tasks.engine import processes
 from tasks.engine.check import check
-from tasks.engine.files import write_atomically
+from tasks.engine.files import own_folder, write_atomically
 from tasks.engine.precision import precision_of
 from tasks.engine.report import number, write_metrics, write_report
 from tasks.engine.result import Result
@@ -37,13 +37,18 @@ def run(cfg: DictConfig, out: Path) -> float:
         cfg.resume = str(out)  # requeued: the same job, in the same folder
     if cfg.resume:
         cfg = resumed(cfg, out)
+    with own_folder(out, bool(cfg.resume)) as own:
+        return run_in(own, cfg, started)
+
+
+def run_in(out: Path, cfg: DictConfig, started: float) -> float:
+    """The same in a folder that no other run has."""
     take_over(cfg)
     check(cfg)
     resolve_vectors(cfg)
     cfg.trainer.precision = precision_of(cfg.trainer)
     if cfg.logger.name == "wandb" and cfg.logger.group is None:
         cfg.logger.group = sweep_name()
-    out.mkdir(parents=True, exist_ok=True)
     facts = describe(cfg)
     if not cfg.resume:
         write_atomically(out / "config.yaml", facts["config"])
