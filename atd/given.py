@@ -43,7 +43,7 @@ def shares(profile: Profile, design: Design) -> np.ndarray:
     over the training text is taken, among the combinations that have the known values. Text of attributes that joined
     a frozen model counts only where there is no other.
     """
-    known = {_column(name, design): value for name, value in profile.items()}
+    known = {column_place(name, design): value for name, value in profile.items()}
     known_Q = {q: value_shares(design.columns[q], value) for q, value in known.items()}
     words_A = design.words_A if len(design.words_A) else np.ones(len(design.term_A))
     base_A = words_A if design.base_A is None else design.base_A
@@ -127,7 +127,7 @@ def _plain(text: str) -> str:
     return text.translate(DASHES).casefold().strip()
 
 
-def _column(name: str, design: Design) -> int:
+def column_place(name: str, design: Design) -> int:
     names = [column.name for column in design.columns]
     if name not in names:
         raise AtdError(f"there is no column {name!r}; the columns are {', '.join(names)}")

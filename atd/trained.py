@@ -131,7 +131,7 @@ class Trained:
 
         Of several columns together the rarest decides. What is no name and no profile stands for all texts.
         """
-        if not isinstance(given, str | Mapping):
+        if not isinstance(given, str | Mapping) or not given:
             return self.vocabularies[language].counts
         if self.usage is None:
             raise AtdError("the checkpoint does not say which attribute uses a word how often")

@@ -13,7 +13,7 @@ import torch
 
 from atd.design import Design
 from atd.encoded import EncodedCorpus
-from atd.given import named, value_shares
+from atd.given import column_place, named, value_shares
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -60,7 +60,7 @@ def usage_under(usage: csr_array, design: Design, given: str | Mapping[str, Any]
 
 def having(design: Design, name: str, value: Any) -> np.ndarray:
     """The share of a column's value in each attribute of one term that has the column, 0 in others (A)."""
-    q = [column.name for column in design.columns].index(name)
+    q = column_place(name, design)
     term = next(t for t, columns in enumerate(design.terms) if q in columns)
     shares = value_shares(design.columns[q], value)
     out_A = np.zeros(len(design.term_A))

@@ -35,6 +35,9 @@ def test_counts_of_values_profiles_and_mixes(model):
     assert count(model, "cow", {"place": "sea", "who": "bob"}) == 0, "the rarest of the columns decides"
     assert count(model, "the", "0.5*place:sea + 0.5*place:farm") == 60, "the parts of a mix add up"
     assert count(model, "the", model.vector("who=ann")) == 60, "a vector may be anyone's"
+    assert count(model, "the", {}) == 60
+    with pytest.raises(AtdError, match="there is no column 'colour'; the columns are place, who"):
+        model.counts({"colour": "red"})
 
 
 def test_between_knots_a_text_counts_to_both_in_part():
