@@ -158,7 +158,7 @@ LINES = [
             Cell("kneser-ney", STYLE, "Kneser–Ney 5 of all books"),
         ],
         ["Kneser–Ney 5 mixed with each book's own", "Kneser–Ney 5 of all books"],
-        "counting the book alone imitates it better",
+        "level with counting over all books; counting the book alone imitates it better",
     ),
     Line(
         "who of 1,000 bloggers wrote it, ten folds, %: tf-idf with word vectors conditioned on the author's tuple",

@@ -82,9 +82,12 @@ def power(result: Result, task: Settings, seed: int) -> None:
             at_rates = [float(np.mean([one.power(rate) for one in several])) for rate in RATES]
             best.setdefault(name, []).append(at_rates[1])
             rows.append([documents, share, name, *at_rates, *declared(several)])
-        title = f"power_{documents}_{100 * share:.0f}"
-        caption = f"{documents} documents, {100 * share:.0f} % of the occurrences swapped under one value."
-        result.figure(title, power_curves({name: several[0].curve() for name, several in scores.items()}), caption)
+        drawn = power_curves({name: several[0].curve() for name, several in scores.items()})
+        caption = (
+            f"{documents} documents, {100 * share:.0f} % of the occurrences swapped under one value. The first world."
+        )
+        title = f"Power: {documents:,} documents, {100 * share:.0f} % swapped"
+        result.figure(f"power_{documents}_{100 * share:.0f}", drawn, caption, title)
     for name, values in best.items():
         result.rows.setdefault(name, {})["power"] = float(np.mean(values))
     header = ["documents", "share swapped", "method", *(f"power at {100 * rate:g} % false" for rate in RATES)]
