@@ -167,7 +167,7 @@ LINES = [
         [
             Cell("tfidf", WROTE, "tf-idf"),
             Cell("tfidf+unconditioned", WROTE, "with unconditioned vectors"),
-            Cell("tfidf+random-gate", WROTE, "with random gates per tuple"),
+            Cell("tfidf+random-gate", WROTE, "with the same gates dealt to the tuples at random"),
             Cell("tfidf+metadata", WROTE, "with the tuple as a feature"),
         ],
         ["tf-idf", "with unconditioned vectors"],
