@@ -192,8 +192,9 @@ def atd_(words: list[str]) -> None:
     if asked.command == "explore" or "…" in words:
         return
     small = ["--K=8", "--F=8", "--D=4", "--epochs=1", "--min-steps=0"]
-    if asked.command != "fit" and not Path(words[1]).exists():  # the line that trains it may run in another process
-        assert main(["fit", "reviews.csv", "--attributes", "age", "gender", "--out", words[1], *small]) == 0
+    needed = asked.init_from if asked.command == "fit" else words[1]
+    if needed and not Path(needed).exists():  # the line that trains it may run in another process
+        assert main(["fit", "reviews.csv", "--attributes", "age", "gender", "--out", needed, *small]) == 0
     assert main([*words, *small] if asked.command == "fit" else words) == 0, words
 
 

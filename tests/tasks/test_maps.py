@@ -51,8 +51,8 @@ def test_the_task(tmp_path):
     task["mix"] = ["shakespeare-hamlet - shakespeare-caesar + blake-poems"]
     cfg = OmegaConf.create({"checkpoint": str(write_checkpoint(tmp_path / "run")), "seed": 0, "task": task})
     result = run(cfg, tmp_path)
-    titles = [getattr(s, "title", getattr(s, "name", "")) for s in result.sections]
-    assert titles == ["attribute_map", "family_tree", "correlation", "Nearest attributes", "Nearest to a mix"]
+    titles = [section.title for section in result.sections]
+    assert titles == ["Attribute map", "Family tree", "Correlation", "Nearest attributes", "Nearest to a mix"]
     mix = result.sections[-1].rows[0]
     assert "shakespeare" not in mix[1] and "blake" not in mix[1]
     assert (tmp_path / "attribute_map.csv").read_text().count("\n") == len(NAMES) + 1
