@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -102,33 +103,10 @@ def effects(
     vectors_VK: np.ndarray,
     *,
     groups_n: np.ndarray | None = None,
-    min_documents: int = 10,
-    reach: int = 5,
-    subject: bool = True,
-    words: Sequence[int] | np.ndarray | None = None,
-    measure: Measure | None = None,
-    seed: int = 0,
-    progress: Callable[[int, int], None] | None = None,
+    **options: Any,
 ) -> Effects:
-    """The effect of a column on every word that has `min_documents` documents under two of its values.
-
-    `values_n` are whole numbers from 0, or real numbers; below zero or nan means unknown. `groups_n` names what is
-    exchanged in place of documents; all documents of a group have the same value, and then groups are counted.
-    `vectors_VK` are any word vectors; zeros mean none. `words` limits what is tested, `measure` is one fitted before.
-    `seed` chooses the documents that the measure is fitted to; the tests draw nothing at random.
-    """
-    (found,) = effects_of_columns(
-        texts,
-        [(values_n, groups_n)],
-        vectors_VK,
-        min_documents=min_documents,
-        reach=reach,
-        subject=subject,
-        words=words,
-        measure=measure,
-        seed=seed,
-        progress=progress,
-    )
+    """The effect of one column; `options` are those of `effects_of_columns`."""
+    (found,) = effects_of_columns(texts, [(values_n, groups_n)], vectors_VK, **options)
     if isinstance(found, AtdError):
         raise found
     return found
@@ -147,9 +125,15 @@ def effects_of_columns(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> list[Effects | AtdError]:
-    """The effects of several columns, each given as (values_n, groups_n), for the price of reading the texts once.
+    """The effect of each column on every word that has `min_documents` documents under two of its values.
 
-    Where no word has documents enough under a column, the error that says so.
+    The texts are read once for all columns. A column is (values_n, groups_n). `values_n` are whole numbers from 0, or
+    real numbers; below zero or nan means unknown. `groups_n` names what is exchanged in place of documents, or is
+    None; all documents of a group have the same value, and then groups are counted. `vectors_VK` are any word vectors;
+    zeros mean none. `words` limits what is tested, `measure` is one fitted before. `seed` chooses the documents that
+    the measure is fitted to; the tests draw nothing at random.
+
+    For a column under which no word has documents enough, the error that says so.
     """
     owner_T, tokens_T = texts.owner, np.asarray(texts.tokens)
     tested = []
@@ -163,8 +147,7 @@ def effects_of_columns(
     cells = cells_of(tokens_T, owner_T, keep_T, len(texts))
     ids_W, first_W = cells.words()
     often_V = np.zeros(len(vectors_VK), bool)
-    by_group = all(unit_n is not None for _, unit_n in tested)
-    often_V[ids_W[np.diff(first_W) >= (2 if by_group else 2 * min_documents)]] = True
+    often_V[ids_W[np.diff(first_W) >= 2 * min_documents]] = True
     table_Vr = table_of(vectors_VK, tokens_T) if measure is None else measure.table_Vr
     company = Company(texts, table_Vr, reach)
     if not often_V.any():
