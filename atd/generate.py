@@ -16,6 +16,7 @@ from atd.lm import MultiplicativeLM, NextWordModel
 from atd.vocabulary import BOS_ID
 
 BLOCK = 128  # words per block of the two-level draw
+COLD = 1e-20  # below this temperature logits would leave the range of a float: as good as 0
 
 
 @torch.inference_mode()
@@ -93,7 +94,7 @@ def draw(
 
     V is a whole number of blocks. Overwrites the logits.
     """
-    if temperature == 0:
+    if temperature < COLD:
         return logits_BV.argmax(1)
     if temperature != 1:
         logits_BV /= temperature
