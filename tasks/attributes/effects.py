@@ -62,8 +62,8 @@ def show_effects(result: Result, trained: Trained, data: Corpus, out: Path) -> N
             result.text(f"Words used otherwise by {column.name}", [f"Not tested: {found}."])
             continue
         show_column(result, found, trained, column)
-        if not column.is_number:
-            kept.append({"name": column.name, "values": column.values, "words": words_of(found, trained)})
+        words = words_of(found, trained)
+        kept.append({"name": column.name, "values": column.values, "number": column.is_number, "words": words})
     if kept:
         write_atomically(out / FILE, json.dumps({"columns": kept}) + "\n")
 
