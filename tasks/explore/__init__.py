@@ -31,8 +31,7 @@ HOST = "127.0.0.1"
 def run(cfg: DictConfig, out: Path) -> Result:
     task = typed(Settings, cfg.task)
     try:
-        import uvicorn
-
+        from tasks.explore.connections import Server
         from tasks.explore.server import application
     except ModuleNotFoundError as error:
         raise AtdError(f"task=explore: needs {error.name}; install the page extra: pip install '.[page]'") from None
@@ -41,10 +40,9 @@ def run(cfg: DictConfig, out: Path) -> Result:
     models = [opened(path) for path in checkpoints(cfg, task.newest)]
     loaded = time.monotonic() - started
     torch.set_num_threads(1)  # two queries at a time on a core each beat one on both
-    server = uvicorn.Server(uvicorn.Config(application(models), log_level="warning", access_log=False))
+    server = Server(application(models))
     if task.seconds is not None:
         threading.Timer(task.seconds, lambda: setattr(server, "should_exit", True)).start()
-    print(f"explorer: http://{HOST}:{listening.getsockname()[1]}  (Ctrl-C ends it)", flush=True)
     with contextlib.suppress(KeyboardInterrupt):
         server.run(sockets=[listening])
     row = {"models": len(models), "load_seconds": loaded, "requests": server.server_state.total_requests}

@@ -1,4 +1,4 @@
-"""The words that differ most between values of a column.
+"""The words that differ most between values of a column, or along a column of numbers.
 
 With `effects.json` in the run folder: effects with intervals and counts of documents. Without it: how far the
 neighbours of frequent words move from one value to the other, which has no interval and may be noise.
@@ -35,7 +35,7 @@ class Differences:
         self.columns, self.note = read(folder)
 
     def describe(self) -> list[dict[str, Any]]:
-        return [{"name": c["name"], "values": c["values"], "words": len(c["words"])} for c in self.columns]
+        return [{**column, "words": len(column["words"])} for column in self.columns]
 
     def measured(self, i: Any) -> dict[str, Any]:
         """Words of one entry of the file."""
@@ -86,7 +86,8 @@ def read(folder: Path | None) -> tuple[list[dict[str, Any]], str]:
 def column_of(column: dict) -> dict[str, Any]:
     words = [word_of(word) for word in column["words"] if word["word"] not in SPECIALS]
     words = sorted((word for word in words if all(map(math.isfinite, numbers(word)))), key=order)
-    return {"name": str(column["name"]), "values": [str(value) for value in column["values"]], "words": words}
+    values, number = [str(value) for value in column["values"]], column.get("number") is True
+    return {"name": str(column["name"]), "values": values, "number": number, "words": words}
 
 
 def word_of(word: dict) -> dict[str, Any]:

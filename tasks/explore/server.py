@@ -10,12 +10,14 @@ from typing import Any
 import anyio
 from anyio.to_thread import run_sync
 from starlette.applications import Starlette
+from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from atd.errors import AtdError
 from tasks.explore.asked import UnknownWord
@@ -60,9 +62,10 @@ class Refused(Exception):
 
 
 def application(engines: list[Queries]) -> Starlette:
-    """Routes: the page, `GET /api/models`, `GET /api/models/{i}`, and `POST /api/models/{i}/…` for every query.
+    """Routes: the page, `GET /api/models`, `GET /api/models/<i>`, and `POST /api/models/<i>/…` for every query.
 
-    Answers only requests addressed to this machine, so that no foreign page can reach it by renaming its host.
+    Answers only requests addressed to this machine, so that no foreign page can reach it by renaming its host, and
+    none that a foreign page sends.
     """
     described = [engine.describe() for engine in engines]
     summary = [{"name": d["name"], "words": d["words"], "attributes": len(d["attributes"])} for d in described]
@@ -71,29 +74,50 @@ def application(engines: list[Queries]) -> Starlette:
     async def models(request: Request) -> Response:
         return Json(summary)
 
-    async def model(request: Request) -> Response:
-        return Json(described[chosen(request)])
-
-    def query(method: Callable[[Queries, dict], dict]) -> Callable:
+    def about(i: int) -> Callable:
         async def answer(request: Request) -> Response:
-            engine, body = engines[chosen(request)], await read_json(request)
-            return Json(await run_sync(method, engine, body, limiter=limit))
+            return Json(described[i])
 
         return answer
 
-    def chosen(request: Request) -> int:
-        i = request.path_params["i"]
-        if i >= len(engines):
-            raise Refused(404, f"there is no model number {i}")
-        return i
+    def query(i: int, method: Callable[[Queries, dict], dict]) -> Callable:
+        async def answer(request: Request) -> Response:
+            body = await read_json(request)
+            return Json(await run_sync(method, engines[i], body, limiter=limit))
+
+        return answer
 
     routes = [Route(path, file_response(PAGE / name)) for path, name in FILES.items()]
-    routes += [Route("/api/models", models), Route("/api/models/{i:int}", model)]
-    for name, method in QUERIES.items():
-        routes.append(Route(f"/api/models/{{i:int}}/{name}", query(method), methods=["POST"]))
+    routes.append(Route("/api/models", models))
+    for i in range(len(engines)):
+        routes.append(Route(f"/api/models/{i}", about(i)))
+        for name, method in QUERIES.items():
+            routes.append(Route(f"/api/models/{i}/{name}", query(i, method), methods=["POST"]))
     hosts = Middleware(TrustedHostMiddleware, allowed_hosts=["127.0.0.1", "localhost"], www_redirect=False)
     handlers: dict[Any, Any] = {AtdError: refuse, Refused: refuse, 404: not_found}
-    return Starlette(routes=routes, middleware=[hosts, Middleware(GZipMiddleware)], exception_handlers=handlers)
+    middleware = [hosts, Middleware(OwnPage), Middleware(GZipMiddleware)]
+    return Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
+
+
+class OwnPage:
+    """Lets through what the page, the address bar or a program asks; and links to the page, wherever they stand."""
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        answer = self.app
+        if scope["type"] == "http" and not is_own(scope["method"], Headers(scope=scope)):
+            answer = Json({"error": "this page answers only itself, not other sites"}, 403)
+        await answer(scope, receive, send)
+
+
+def is_own(method: str, headers: Headers) -> bool:
+    """Browsers say where a request comes from; other programs need not."""
+    own = f"http://{headers.get('host', '')}".lower()
+    link = method == "GET" and headers.get("sec-fetch-mode") == "navigate"
+    same_site = headers.get("sec-fetch-site", "none") in ("same-origin", "none")
+    return headers.get("origin", own).lower() == own and (same_site or link)
 
 
 def file_response(path: Path) -> Callable:
@@ -104,12 +128,20 @@ def file_response(path: Path) -> Callable:
 
 
 async def read_json(request: Request) -> dict:
-    """The request's JSON object; refused when too long, before it is read to the end."""
+    """The request's JSON object; refused when too long, before it is read to the end.
+
+    Forms and plain text are what a foreign page may send without asking, so neither is read.
+    """
+    if request.headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
+        raise Refused(415, "send JSON, with the content type application/json")
     body = bytearray()
-    async for part in request.stream():
-        body += part
-        if len(body) > MOST_BYTES:
-            raise Refused(413, f"the request is too long; the limit is {MOST_BYTES:,} bytes")
+    try:
+        async for part in request.stream():
+            body += part
+            if len(body) > MOST_BYTES:
+                raise Refused(413, f"the request is too long; the limit is {MOST_BYTES:,} bytes")
+    except ClientDisconnect:
+        raise Refused(400, "the request ends before its end") from None
     try:
         value = json.loads(body)
     except (ValueError, RecursionError):

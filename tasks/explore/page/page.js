@@ -115,7 +115,7 @@ const TABLES = {
   near: () => lists.near && [["word", "attribute", "rank", "neighbour", "cosine", "rank under the other"],
     ...["a", "b"].flatMap(s => lists.near[s].map((n, i) => [lists.near.word, lists.near.names[s], i + 1, n.word, number(n.cosine, 4), n.other_rank]))],
   differ: () => lists.differing && (lists.differing.kind === "effects"
-    ? [["word", "effect", "low", "high", "p", "q", ...lists.differing.values.map(v => `documents ${v}`)],
+    ? [["word", "effect", "low", "high", "p", "q", ...(lists.differing.number ? ["documents"] : lists.differing.values.map(v => `documents ${v}`))],
       ...lists.differing.words.map(w => [w.word, w.effect, w.low, w.high, w.p ?? "", w.q ?? "", ...w.documents])]
     : [["word", "a", "b", "shift", "times"], ...lists.differing.words.map(w => [w.word, lists.differing.a, lists.differing.b, w.shift, w.count])]),
   read: () => text.placed && [["column", "value", "measure", "number"],

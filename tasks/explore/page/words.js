@@ -81,21 +81,23 @@ export function words({ openTab, changed }) {
     else showShifts(answer);
   }
 
-  function showEffects({ name, values, words: rows, total }) {
+  function showEffects({ name, values, number: along, words: rows, total }) {
     const sure = rows.filter(w => w.q !== null && w.q < 0.05).length;
-    $("differ-note").textContent = `How far the use of a word differs between the values of ${name}, with its interval; ` +
+    const how = along ? `changes along ${name}, from a standard deviation below its mean to one above`
+      : `differs between the values of ${name}`;
+    $("differ-note").textContent = `How far the use of a word ${how}, with its interval; ` +
       `1 is how far apart two words typically are. First the ${whole(sure)} words with q < 0.05, by effect; then others, the surest first. ` +
       `${whole(rows.length)} of ${whole(total)} words.`;
     const most = Math.max(...rows.map(w => w.high), 1e-9), least = Math.min(...rows.map(w => w.low), 0);
-    const counts = values.length <= 3 ? values.map(v => `documents ${v}`) : ["documents"];
+    const each = !along && values.length <= 3, counts = each ? values.map(v => `documents ${v}`) : ["documents"];
     const body = rows.map(w => {
-      const documents = counts.length === values.length ? values.map((_, i) => whole(w.documents[i] ?? 0))
-        : [whole(w.documents.reduce((a, n) => a + n, 0))];
-      return el("tr", {}, el("td", {}, wordButton(w.word, () => sides(name, values, w.documents))), cell(number(w.effect)),
+      const documents = each ? values.map((_, i) => whole(w.documents[i] ?? 0)) : [whole(w.documents.reduce((a, n) => a + n, 0))];
+      const pair = along ? ends(name) : mostly(values, w.documents);
+      return el("tr", {}, el("td", {}, wordButton(w.word, () => sides(name, pair))), cell(number(w.effect)),
         el("td", {}, whiskers(w, least, most)), cell(`${number(w.low)} – ${number(w.high)}`),
         cell(w.q === null ? "" : w.q < 0.001 ? "< 0.001" : number(w.q, 3)), ...documents.map(d => cell(d)));
     });
-    const title = `${name}: ${values.join(", ")}`;
+    const title = along ? `along ${name}` : `${name}: ${values.join(", ")}`;
     $("differing").replaceChildren(el("table", {}, el("caption", { textContent: title }),
       head(["word", "effect", "", "interval", "q", ...counts]), el("tbody", {}, ...body)));
   }
@@ -108,10 +110,17 @@ export function words({ openTab, changed }) {
     return el("span", { className: "interval" }, line, dot);
   }
 
-  // The neighbours are compared under the two values that have most documents with the word.
-  function sides(column, values, documents) {
+  // The neighbours are compared under the two values that have most documents with the word, or the ends of a number.
+  const sides = (column, pair) => ["a", "b"].forEach((side, i) => choose($(side), valueName(column, pair[i])));
+
+  function mostly(values, documents) {
     const order = values.map((_, i) => i).sort((i, j) => (documents[j] ?? 0) - (documents[i] ?? 0)).slice(0, 2).sort((i, j) => i - j);
-    ["a", "b"].forEach((side, i) => choose($(side), valueName(column, values[order[i]])));
+    return order.map(i => values[i]);
+  }
+
+  function ends(column) {
+    const knots = (about.columns.find(c => c.name === column)?.values ?? []).filter(v => v !== "missing");
+    return [knots[0], knots.at(-1)];
   }
 
   function showShifts({ words: rows, ranked, least, note }) {
@@ -144,13 +153,15 @@ export function words({ openTab, changed }) {
       if (chosen[side] !== null) choose($(id), chosen[side]);
     }
     Object.assign(chosen, { a: $("a").value, b: $("b").value });
-    fill($("pair"), [...about.effects.map((e, i) => [`${e.name}: ${e.values.length <= 3 ? e.values.join(", ") : `all ${e.values.length} values`}`, i]),
+    fill($("pair"), [...about.effects.map((e, i) => [entryName(e), i]),
       [about.effects.length ? "two values of my choice (no intervals)" : "two values", ""]], chosen.pair ?? (about.effects.length ? 0 : ""));
     $("pair").parentElement.hidden = !about.effects.length;
     $("own-pair").hidden = $("pair").value !== "";
     $("word").value = chosen.word;
     if (chosen.word) compare();
   }
+  const entryName = ({ name, values, number: along }) => along ? `along ${name}`
+    : `${name}: ${values.length <= 3 ? values.join(", ") : `all ${values.length} values`}`;
   const secondOf = names => about.columns.length > 1 ? names[1] : names.at(-1);
 
   function opened(tab) {
