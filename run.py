@@ -31,12 +31,17 @@ def job(cfg: DictConfig) -> float:
     from hydra.core.hydra_config import HydraConfig
 
     from atd.errors import AtdError
+    from tasks.engine.files import of_disk
     from tasks.engine.job import run
 
     try:
         return run(cfg, Path(HydraConfig.get().runtime.output_dir))
     except AtdError as error:  # here rather than in main(): Hydra would add lines of its own
         fail(str(error))
+    except OSError as error:
+        if (line := of_disk(error)) is None:
+            raise
+        fail(line)
 
 
 def fail(line: str) -> NoReturn:
@@ -50,8 +55,11 @@ def main() -> int:
     from atd.errors import AtdError
     from tasks.engine import processes
     from tasks.engine.check import explain
+    from tasks.engine.files import of_disk
     from tasks.engine.job import resume_arguments
+    from tasks.engine.signals import Stopped, stop_on_signals
 
+    stop_on_signals()
     if processes.rank() > 0:  # of torchrun or srun: needs no configuration, and no folder of its own
         processes.serve()
         return 0
@@ -60,11 +68,10 @@ def main() -> int:
         hydra.main(version_base="1.3", config_path="conf", config_name="config")(job)()
     except AtdError as error:
         fail(str(error))
-    except KeyboardInterrupt:
-        print("interrupted; `python run.py resume=<run folder>` continues it", file=sys.stderr)
-        return 130
+    except Stopped as error:
+        return error.code
     except Exception as error:
-        if (line := explain(error, CONF)) is None:
+        if (line := explain(error, CONF, sys.argv[1:]) or of_disk(error)) is None:
             raise
         fail(line)
     return 0

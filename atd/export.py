@@ -23,7 +23,8 @@ import numpy as np
 
 from atd.card import CHECKPOINT, card, has_attributes, text_of
 from atd.errors import AtdError
-from atd.named_vectors import Vectors, whole
+from atd.files import whole
+from atd.named_vectors import Vectors
 from atd.vector_files import ENDINGS, write
 from atd.vocabulary import SPECIALS
 

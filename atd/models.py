@@ -6,13 +6,14 @@ V vocabulary, K word dim, D attribute dim, F factors, A attributes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
-import torch
-
+from atd import checkpoint
+from atd.checkpoint import check_unique, rebuilt, weights_of
 from atd.design import Design
-from atd.errors import AtdError
+from atd.errors import AtdError, reason_of
 from atd.lm import LogBilinearLM, MultiplicativeLM, NextWordModel, TensorLM, UnsharedLM
 from atd.mixture_lm import MixtureLM
 from atd.open_lm import OpenLM
@@ -59,22 +60,20 @@ def build(config: Mapping[str, Any], sizes: Sequence[int], A: int) -> NextWordMo
 def load(path: str | Path) -> Trained:
     """Read a checkpoint file, or the best one of a run folder. Only plain values and tensors are accepted."""
     path = find_checkpoint(path)
+    content = checkpoint.read(path)
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
         saved = content["atd"]
+        check_unique(saved["attributes"], "attributes")
         vocabularies = [Vocabulary.from_state(state) for state in saved["vocabularies"]]
-        model = build(saved["model"], [len(v) for v in vocabularies], len(saved["attributes"]))
-        weights = {k.removeprefix("model."): v for k, v in content["state_dict"].items() if k.startswith("model.")}
-        model.load_state_dict(weights)
+        sizes, A = [len(v) for v in vocabularies], len(saved["attributes"])
+        model = cast(NextWordModel, rebuilt(partial(build, saved["model"], sizes, A), weights_of(content)))
         tokeniser = Tokeniser.of(saved["tokeniser"]) if saved.get("tokeniser") else None
         design = Design.from_state(saved["design"]) if saved.get("design") else Design.plain(saved["attributes"])
         usage = from_state(saved["usage"]) if saved.get("usage") else None
     except Exception as error:
-        reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
-        raise AtdError(
-            f"{path}: not a checkpoint of this program ({reason}); give a file or run folder it wrote"
-        ) from None
-    return Trained(model.eval(), vocabularies, design, dict(saved["model"]), tokeniser, usage)
+        problem = f"not a checkpoint of this program ({reason_of(error)})"
+        raise AtdError(f"{path}: {problem}; give a file or run folder it wrote") from None
+    return Trained(model, vocabularies, design, dict(saved["model"]), tokeniser, usage)
 
 
 def find_checkpoint(path: str | Path) -> Path:

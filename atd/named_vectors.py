@@ -6,7 +6,6 @@ n names, K numbers of a vector.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -36,15 +35,3 @@ def checked(path: Path, vectors: Vectors) -> Vectors:
     if vectors.x_nK.ndim != 2 or len(vectors.names) != len(vectors.x_nK):
         raise AtdError(f"{path}: holds {len(vectors.names)} names and {len(vectors.x_nK)} vectors; write it anew")
     return vectors
-
-
-@contextmanager
-def whole(path: Path) -> Iterator[Path]:
-    """The name of a part file, which takes the place of `path` when all went well."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(path.name + ".part")
-    try:
-        yield part
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

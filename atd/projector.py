@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from atd.named_vectors import Vectors, checked, whole
+from atd.files import whole
+from atd.named_vectors import Vectors, checked
 
 TENSORS = "tensors.tsv"
 METADATA = "metadata.tsv"

@@ -20,6 +20,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from atd import checkpoint
 from atd.design import Design
 from atd.errors import AtdError
 from atd.generate import generate
@@ -240,10 +241,7 @@ class Trained:
     def save(self, path: str | Path) -> Path:
         """Write one file that `atd.load` reads; the old one, if any, stays until the new one is whole."""
         path = Path(path)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part = path.with_name(path.name + ".part")
-        torch.save(self.state(), part)
-        part.replace(path)
+        checkpoint.write(self.state(), path)
         return path
 
     def _words(self, given: Given, language: int) -> Tensor:

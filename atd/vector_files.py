@@ -22,8 +22,9 @@ from pathlib import Path
 import numpy as np
 
 from atd import projector, vector_tables, word2vec
-from atd.errors import AtdError
-from atd.named_vectors import Vectors, checked, whole
+from atd.errors import AtdError, printable, reason_of
+from atd.files import whole
+from atd.named_vectors import Vectors, checked
 
 ENDINGS = {
     "word2vec": ".txt",
@@ -67,14 +68,25 @@ def read(path: str | Path, kind: str | None = None) -> Vectors:
     if not path.exists():
         raise AtdError(f"{path}: no such file; give a file of vectors, such as words.txt or words.safetensors")
     try:
-        return READERS[kind](path)
+        return _sound(path, READERS[kind](path))
     except AtdError:
         raise
     except ModuleNotFoundError as error:
         raise _absent(path, error) from None
     except Exception as error:
-        reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
-        raise AtdError(f"{path}: not readable ({reason}); write or fetch it anew") from None
+        raise AtdError(f"{path}: not readable ({printable(reason_of(error))}); write or fetch it anew") from None
+
+
+def _sound(path: Path, vectors: Vectors) -> Vectors:
+    """The same, if names are text and vectors are numbers."""
+    if not vectors.x_nK.size:
+        raise AtdError(f"{path}: holds no vectors, or vectors of no numbers; write or fetch it anew")
+    if len(wrong := np.flatnonzero(~np.isfinite(vectors.x_nK).all(1))):
+        name = printable(str(vectors.names[wrong[0]]))
+        raise AtdError(f"{path}: the vector of {name!r} is not of numbers; write or fetch it anew")
+    if (strange := next((name for name in vectors.names if not isinstance(name, str)), "")) != "":
+        raise AtdError(f"{path}: {printable(repr(strange))} is a name that is no text; write it anew")
+    return vectors
 
 
 def lookup(path: str | Path, wanted: set[str]) -> dict[str, np.ndarray]:

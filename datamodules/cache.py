@@ -8,13 +8,12 @@ whole file or none, and of two processes that need the same corpus one builds wh
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import json
 import os
 import warnings
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +22,11 @@ import numpy as np
 import pyarrow as pa
 
 from atd.encoded import EncodedCorpus
-from atd.errors import AtdError
+from atd.files import explained
+from datamodules.record import note
 
 FORMAT = 3  # raise when the meaning of the file, of a tokeniser or of a reader changes: old caches are then left alone
+FIX = "make room or set paths.cache to another folder"
 BLOCK = 1 << 20
 CHECKED_BLOCKS = 256  # files up to 256 MB are checked whole (0.1 s), larger ones in as many evenly spaced blocks
 
@@ -86,28 +87,24 @@ def open_or_build(
     key = {"format": FORMAT, **key}
     text = json.dumps(key, sort_keys=True, default=str)
     path = Path(folder) / f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.arrow"
-    if not rebuild and (corpus := _open_checked(path)):
-        return corpus
-    with explained(path):
+    if rebuild or (corpus := _open_checked(path)) is None:
+        corpus = _build(json.loads(text), build, path, rebuild)
+    note(name, key, json.loads(path.with_suffix(".json").read_text())["checksum"])
+    return corpus
+
+
+def _build(key: dict[str, Any], build: Callable[[], EncodedCorpus], path: Path, rebuild: bool) -> EncodedCorpus:
+    """Under the lock, and only if nobody else did it meanwhile."""
+    with explained(path, FIX):
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = filelock.FileLock(path.with_suffix(".lock")).acquire()
     with lock:
         if not rebuild and (corpus := _open_checked(path, warn=True)):
-            return corpus  # another process built it meanwhile
+            return corpus
         corpus = build()
-        with explained(path):
-            _write(corpus, path, json.loads(text))
+        with explained(path, FIX):
+            _write(corpus, path, key)
     return open_corpus(path)
-
-
-@contextlib.contextmanager
-def explained(path: Path) -> Iterator[None]:
-    """A full disk or a folder that cannot be written to, in one line."""
-    try:
-        yield
-    except OSError as error:
-        reason = error.strerror or str(error).splitlines()[0]
-        raise AtdError(f"cannot keep {path}: {reason}; make room or set paths.cache to another folder") from error
 
 
 def fingerprint(paths: Iterable[str | Path]) -> list[list]:

@@ -12,9 +12,10 @@ import torch
 
 from atd import vector_files
 from atd.errors import AtdError
+from atd.files import whole
 from atd.lm import MultiplicativeLM
-from atd.named_vectors import Vectors, whole
-from atd.settings import one_of
+from atd.named_vectors import Vectors
+from atd.settings import Name, one_of
 from atd.tokeniser import Tokeniser
 from atd.vector_files import ENDINGS, KINDS
 from atd.vocabulary import UNK_ID
@@ -44,12 +45,13 @@ HOLDS = {
 }
 
 FITS = Fits()
+GROUPS = {"text": Name | None}  # a key beside the task's own: short for task.text
 
 
 @dataclass(frozen=True)
 class Settings:
     name: str
-    text: str | None
+    text: Name | None
     path: str | None  # a text file of one text per line, or a table as data=table reads it
     column: str  # of the table: its texts
     keep: list[str]  # columns of the table that stand beside the vectors

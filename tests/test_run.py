@@ -139,7 +139,7 @@ def test_resume_takes_no_other_setting(tour):
 
 def test_a_damaged_checkpoint_is_one_clear_line(tmp_path):
     (tmp_path / "best.ckpt").write_bytes(b"not a checkpoint")
-    with pytest.raises(AtdError, match=r"best\.ckpt: not a checkpoint of this program"):
+    with pytest.raises(AtdError, match=r"best\.ckpt: the checkpoint is damaged \(File is not a zip file\)"):
         load(tmp_path)
     with pytest.raises(AtdError, match="no such file"):
         load(tmp_path / "nowhere")

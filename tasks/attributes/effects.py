@@ -17,9 +17,9 @@ import numpy as np
 
 from atd.effects import Effects, effects_of_columns
 from atd.errors import AtdError
+from atd.files import write_whole
 from atd.vocabulary import SPECIALS
 from tasks.attributes.prediction import values_of
-from tasks.engine.files import write_atomically
 from tasks.engine.result import Result
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def show_effects(result: Result, trained: Trained, data: Corpus, out: Path) -> N
         words = words_of(found, trained)
         kept.append({"name": column.name, "values": column.values, "number": column.is_number, "words": words})
     if kept:
-        write_atomically(out / FILE, json.dumps({"columns": kept}) + "\n")
+        write_whole(out / FILE, json.dumps({"columns": kept}) + "\n")
 
 
 @dataclass(frozen=True)

@@ -11,9 +11,9 @@ import torch
 from rich.progress import track
 
 from atd.errors import AtdError
+from atd.files import write_whole
 from tasks.benchmark.measure import Bench
 from tasks.benchmark.settings import FITS, GROUPS, Benchmark, Settings
-from tasks.engine.files import write_atomically
 from tasks.engine.result import Result, Table
 from tasks.engine.settings import typed
 
@@ -70,7 +70,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
             verdict = "met" if row["ok"] else "missed"
             print(f"{slug}: {row['ratio']:.3g}, target {row['target']:g}: {verdict}", flush=True)
     curves = growth(bench, [axis for axis in AXES if f"growth_{axis}" in wanted], rows)
-    write_atomically(out / "table.md", markdown(rows))
+    write_whole(out / "table.md", markdown(rows))
     result = Ratios("benchmark", f"{next(iter(rows), 'none')}/ratio", rows)
     tables(result, bench, wanted)
     pictures(result, bench, wanted, curves)

@@ -32,7 +32,8 @@ def run(cfg: DictConfig, out: Path) -> Result:
     first = next(iter(rows.values()))
     shown = rows.get(task.show, first)
     store = Store(out / "rows", bool(cfg.resume))
-    outcomes = run_rows([Row(row.name, row.run, row.seeds) for row in (*rows.values(), *controls.values())], store)
+    both = (*rows.values(), *controls.values())
+    outcomes = run_rows([Row(row.name, row.run, row.seeds, whole=row.whole) for row in both], store)
     verdicts = {name: [Verdict(**v) for v in found[0].facts["verdicts"]] for name, found in outcomes.items()}
     curves = {name: outcomes[name][0].facts["curve"] for name in rows}
     metrics = summary(outcomes)

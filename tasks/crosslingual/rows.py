@@ -25,10 +25,12 @@ from tasks.crosslingual.dictionary import Dictionary, find_dictionary
 from tasks.crosslingual.evaluation import evaluate
 from tasks.crosslingual.settings import RANKING, Settings
 from tasks.crosslingual.spaces import ModelSpace, Space
-from tasks.engine.check import check, first_line, unknown_key
+from tasks.engine.check import check
+from tasks.engine.explanation import first_line, unknown_key
 from tasks.engine.groups import RowSteps
 from tasks.engine.rows import Outcome
 from tasks.engine.settings import typed
+from tasks.learning.checkpoints import BEST, whole_or_none
 from tasks.learning.corpora import open_corpus
 from tasks.learning.ranking import Ranking, build_ranking, load_ranking
 from tasks.learning.training import fit
@@ -66,6 +68,10 @@ class ConfiguredRow:
 
     def run(self, seed: int) -> Outcome:
         raise NotImplementedError
+
+    def whole(self, seed: int) -> bool:
+        """Whether what a finished row left besides its outcome can be read."""
+        return True
 
     def judged(self, space: Space, **facts: Any) -> Outcome:
         """Topics are judged on the same documents whatever the seed of training."""
@@ -117,9 +123,15 @@ class RankingRow(ConfiguredRow):
         curve = fit(module, self.data, self.cfg, self.out, self.label(seed), monitor="val/retrieval", mode="max")
         return module, curve
 
+    def checkpoint(self, seed: int) -> Path:
+        return self.out / "checkpoints" / self.label(seed) / BEST
+
+    def whole(self, seed: int) -> bool:
+        return whole_or_none(self.checkpoint(seed)) is not None
+
     def model(self, seed: int) -> RankingModel:
         """The trained model of a seed, out of its checkpoint."""
-        return load_ranking(self.out / "checkpoints" / self.label(seed) / "best.ckpt")
+        return load_ranking(self.checkpoint(seed))
 
 
 def rows_of(cfg: DictConfig, out: Path) -> tuple[dict[str, RankingRow], dict[str, ControlRow]]:

@@ -1,7 +1,8 @@
-"""Files that are written whole or not at all, and folders that one run has to itself."""
+"""Folders that one run has to itself, and what a disk may refuse."""
 
 from __future__ import annotations
 
+import errno
 import itertools
 import os
 from collections.abc import Iterator
@@ -10,9 +11,11 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from atd.errors import AtdError
+from atd.errors import AtdError, reason_of
+from atd.files import PART, explained
 
 LOCK = ".lock"
+DISK = ("ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM", "EIO", "EFBIG", "ENOTDIR", "ENAMETOOLONG", "ELOOP")
 
 
 @contextmanager
@@ -24,23 +27,31 @@ def own_folder(folder: Path, resumed: bool = False) -> Iterator[Path]:
     """
     for n in itertools.count(1):
         own = folder if n == 1 else folder.with_name(f"{folder.name}-{n}")
-        own.mkdir(parents=True, exist_ok=True)
         lock = FileLock(own / LOCK)
         try:
+            with explained(own):
+                own.mkdir(parents=True, exist_ok=True)
             lock.acquire(timeout=0)
         except Timeout:
             if resumed:
                 raise AtdError(f"resume={folder}: a run is going on there; wait for it, or stop it first") from None
             continue
         try:
+            for part in own.rglob(f"*{PART}"):  # of a run that was killed here
+                part.unlink(missing_ok=True)
             yield own
         finally:
             lock.release()
         return
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """A reader sees the old file or the new one, never half of one."""
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
+def of_disk(error: BaseException) -> str | None:
+    """One line for what the disk refused; None = something else went wrong."""
+    if not isinstance(error, OSError):
+        return None
+    numbers = {getattr(errno, name) for name in DISK}
+    if error.errno not in numbers and not any(os.strerror(number) in str(error) for number in numbers):
+        return None  # Arrow says it in the text alone
+    place = f"{error.filename}: " if error.filename else ""
+    fix = "make room, or set paths.outputs and paths.cache to folders that can be written"
+    return f"{place}{error.strerror or reason_of(error)}; {fix}"

@@ -14,14 +14,17 @@ from pathlib import Path
 
 from omegaconf import DictConfig, OmegaConf, open_dict
 
-from atd.errors import AtdError
+from atd.errors import AtdError, reason_of
+from atd.files import write_whole
+from datamodules.record import recorded
 from tasks.engine import processes
 from tasks.engine.check import check
-from tasks.engine.files import own_folder, write_atomically
+from tasks.engine.files import own_folder
 from tasks.engine.precision import precision_of
 from tasks.engine.report import number, write_metrics, write_report
 from tasks.engine.result import Result
 from tasks.engine.seeding import seed_all
+from tasks.engine.signals import Stopped, how_to_go_on
 from tasks.engine.wandb import job_run, sweep_name
 
 SHOWN = ("torch", "lightning", "torchmetrics", "hydra-core", "spacy", "scikit-learn", "numpy", "pyarrow")
@@ -38,7 +41,11 @@ def run(cfg: DictConfig, out: Path) -> float:
     if cfg.resume:
         cfg = resumed(cfg, out)
     with own_folder(out, bool(cfg.resume)) as own:
-        return run_in(own, cfg, started)
+        try:
+            return run_in(own, cfg, started)
+        except Stopped as error:
+            print(how_to_go_on(error, own), file=sys.stderr)
+            raise
 
 
 def run_in(out: Path, cfg: DictConfig, started: float) -> float:
@@ -51,8 +58,8 @@ def run_in(out: Path, cfg: DictConfig, started: float) -> float:
         cfg.logger.group = sweep_name()
     facts = describe(cfg)
     if not cfg.resume:
-        write_atomically(out / "config.yaml", facts["config"])
-        write_atomically(out / "versions.json", json.dumps({**facts, "config": "config.yaml"}, indent=2) + "\n")
+        write_whole(out / "config.yaml", facts["config"])
+        write_whole(out / "versions.json", json.dumps({**facts, "config": "config.yaml"}, indent=2) + "\n")
     if processes.must_launch(cfg):
         processes.launch(cfg, out)
         return json.loads((out / "metrics.json").read_text())["value"]
@@ -68,7 +75,7 @@ def perform(cfg: DictConfig, out: Path, facts: dict[str, str], started: float) -
 
         torch.set_num_threads(cfg.trainer.threads)
     task = importlib.import_module(f"tasks.{cfg.task.name}")
-    with job_run(cfg, out) as log:
+    with recorded(out / "corpora.json"), job_run(cfg, out) as log:
         result: Result = task.run(cfg, out)
         seconds = time.monotonic() - started
         write_metrics(result, out, seconds)
@@ -86,7 +93,7 @@ def main(out: Path, resume: str) -> None:
     cfg = OmegaConf.load(out / "config.yaml")
     assert isinstance(cfg, DictConfig)
     cfg.resume = resume or None
-    facts = json.loads((out / "versions.json").read_text()) | {"config": (out / "config.yaml").read_text()}
+    facts = read_facts(out) | {"config": (out / "config.yaml").read_text()}
     try:
         perform(cfg, out, facts, time.monotonic())
     except AtdError as error:
@@ -96,10 +103,24 @@ def main(out: Path, resume: str) -> None:
 
 def resumed(cfg: DictConfig, out: Path) -> DictConfig:
     """The configuration of the run that is continued, as it was."""
-    saved = OmegaConf.load(out / "config.yaml")
-    assert isinstance(saved, DictConfig)
+    path = out / "config.yaml"
+    try:
+        saved = OmegaConf.load(path)
+        if not isinstance(saved, DictConfig) or not set(cfg) <= set(saved):
+            raise ValueError("not the settings of a run")
+    except Exception as error:  # YAML's, OmegaConf's and those of text that is none have nothing in common
+        command = read_facts(out).get("command", "the command that began it")
+        raise AtdError(f"{path}: damaged ({reason_of(error)}); start a new run: {command}") from None
     saved.resume = str(cfg.resume)
     return saved
+
+
+def read_facts(out: Path) -> dict[str, str]:
+    """What `describe` said when the run began, as far as it can be read."""
+    try:
+        return dict(json.loads((out / "versions.json").read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return {}
 
 
 def take_over(cfg: DictConfig) -> None:
@@ -109,7 +130,7 @@ def take_over(cfg: DictConfig) -> None:
     from atd.joining import check_joinable
     from atd.models import load
 
-    old = load(cfg.init_from)
+    old = load(str(cfg.init_from))
     check_joinable(old)
     assert old.tokeniser is not None
     with open_dict(cfg):
@@ -169,7 +190,7 @@ def show(result: Result, report: Path) -> None:
         table.add_column(name.replace("_", " "), justify="left" if not name else "right")
     for row in scores.rows:
         table.add_row(*(number(cell) for cell in row))
-    console = Console(width=None if sys.stdout.isatty() else 150)
+    console = Console(width=None if sys.stdout.isatty() else 150, markup=False, emoji=False)  # names are text
     console.print(table)
     if result.verdict:
         console.print(result.verdict, highlight=False)
@@ -178,15 +199,19 @@ def show(result: Result, report: Path) -> None:
 
 def resume_arguments(arguments: list[str]) -> list[str]:
     """`resume=FOLDER` runs in that folder, with the configuration saved there and nothing else."""
-    folder = next((a.partition("=")[2] for a in arguments if a.startswith("resume=")), None)
+    folder = next((a.partition("=")[2] for a in arguments if is_resume(a)), None)
     if not folder or folder == "null":
         return arguments
     if not (Path(folder) / "config.yaml").is_file():
         raise AtdError(f"resume={folder}: no config.yaml there; give the folder of a run, such as outputs/attributes/…")
-    others = [a for a in arguments if not a.startswith("resume=")]
+    others = [a for a in arguments if not is_resume(a)]
     if others:
         raise AtdError(f"resume={folder}: continues a run as it was, so {others[0]} cannot be set with it")
     return [*arguments, f"hydra.run.dir={json.dumps(folder)}", "hydra.output_subdir=null"]
+
+
+def is_resume(argument: str) -> bool:
+    return argument.lstrip("+").startswith("resume=")
 
 
 if __name__ == "__main__":

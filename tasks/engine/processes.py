@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from atd.errors import AtdError
+from tasks.engine.signals import Stopped
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -102,7 +103,7 @@ def launch(cfg: DictConfig, out: Path) -> None:
     try:
         elastic_launch(settings, sys.executable)("-m", "tasks.engine.job", str(out), str(cfg.resume or ""))
     except SignalException as error:
-        raise (KeyboardInterrupt if error.sigval == signal.SIGINT else SystemExit(128 + error.sigval)) from None
+        raise Stopped(error.sigval) from None
     except ChildFailedError as error:
         code = error.get_first_failure()[1].exitcode
         if code == 2:  # an AtdError, told in one line by the rank that met it

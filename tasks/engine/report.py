@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 from pathlib import Path
 
-from tasks.engine.files import write_atomically
+from atd.files import write_whole
+from tasks.engine.canvas import Undrawn, plain_decades
 from tasks.engine.result import Figure, Result, Table, Text
 
 STYLE = """
@@ -79,7 +79,7 @@ def write_metrics(result: Result, out: Path, seconds: float) -> None:
         metrics["verdict"] = result.verdict
     if result.details:
         metrics["details"] = result.details
-    write_atomically(out / "metrics.json", json.dumps(metrics, indent=2) + "\n")
+    write_whole(out / "metrics.json", json.dumps(metrics, indent=2) + "\n")
 
 
 def write_report(result: Result, out: Path, seconds: float, facts: dict) -> Path:
@@ -87,6 +87,7 @@ def write_report(result: Result, out: Path, seconds: float, facts: dict) -> Path
     from jinja2 import Environment
 
     page = Environment(autoescape=True).from_string(TEMPLATE)
+    result.sections = [drawn(section, out) for section in result.sections]
     sections = [_section(result.score_table(), out), *(_section(s, out) for s in result.sections)]
     html = page.render(
         task=result.task,
@@ -101,7 +102,7 @@ def write_report(result: Result, out: Path, seconds: float, facts: dict) -> Path
         **facts,
     )
     path = out / "report.html"
-    write_atomically(path, html)
+    write_whole(path, html)
     return path
 
 
@@ -110,15 +111,20 @@ def _section(section: Table | Figure | Text, out: Path) -> dict:
         return {"kind": "table", **vars(section)}
     if isinstance(section, Text):
         return {"kind": "text", **vars(section)}
-    return {"kind": "figure", "title": section.title, "caption": section.caption, "png": _png(section, out)}
+    png = base64.b64encode((out / "figures" / f"{section.name}.png").read_bytes()).decode()
+    return {"kind": "figure", "title": section.title, "caption": section.caption, "png": png}
 
 
-def _png(section: Figure, out: Path) -> str:
-    """Save the figure as PNG and SVG files, and return the PNG for embedding."""
+def drawn(section: Table | Figure | Text, out: Path) -> Table | Figure | Text:
+    """A figure is saved as PNG and SVG files; one that cannot be drawn becomes a text that says so."""
+    if not isinstance(section, Figure):
+        return section
     folder = out / "figures"
     folder.mkdir(exist_ok=True)
-    buffer = io.BytesIO()
-    section.figure.savefig(buffer, format="png", dpi=130, bbox_inches="tight")
-    (folder / f"{section.name}.png").write_bytes(buffer.getvalue())
-    section.figure.savefig(folder / f"{section.name}.svg", bbox_inches="tight")
-    return base64.b64encode(buffer.getvalue()).decode()
+    try:
+        plain_decades(section.figure)
+        section.figure.savefig(folder / f"{section.name}.png", dpi=130, bbox_inches="tight")
+        section.figure.savefig(folder / f"{section.name}.svg", bbox_inches="tight")
+    except Exception as error:  # whatever matplotlib has against it
+        return Text(section.title, [Undrawn.of(error).reason])
+    return section

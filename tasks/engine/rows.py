@@ -8,13 +8,14 @@ cross-validation are rows, too: their number stands for the seed.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from atd.files import whole
 
 
 @dataclass
@@ -34,6 +35,7 @@ class Row:
     run: Callable[[int], Outcome]
     seeds: Sequence[int] = (0,)
     after: tuple[str, ...] = ()  # rows whose outcomes it reads from the store
+    whole: Callable[[int], bool] = lambda seed: True  # whether what it leaves besides an outcome is still undamaged
 
 
 @dataclass(frozen=True)
@@ -47,12 +49,9 @@ class Store:
         return self.folder / f"{name}-{seed}.npz"
 
     def save(self, name: str, seed: int, outcome: Outcome) -> None:
-        self.folder.mkdir(parents=True, exist_ok=True)
-        path = self.path(name, seed)
-        temporary = path.with_suffix(".tmp.npz")
         arrays: dict[str, Any] = {f"array:{name}": values for name, values in outcome.arrays.items()}
-        np.savez_compressed(temporary, plain=json.dumps([outcome.scores, outcome.facts]), **arrays)
-        os.replace(temporary, path)
+        with whole(self.path(name, seed)) as part, part.open("wb") as file:
+            np.savez_compressed(file, plain=json.dumps([outcome.scores, outcome.facts]), **arrays)
 
     def load(self, name: str, seed: int) -> Outcome:
         with np.load(self.path(name, seed), allow_pickle=False) as file:
@@ -61,7 +60,16 @@ class Store:
         return Outcome(scores, arrays, facts)
 
     def has(self, name: str, seed: int) -> bool:
-        return self.resumed and self.path(name, seed).exists()
+        """Whether there is one to take; a damaged one is made again."""
+        path = self.path(name, seed)
+        if not self.resumed or not path.exists():
+            return False
+        try:
+            self.load(name, seed)
+        except Exception as error:  # a damaged zip is refused in a dozen ways
+            print(f"{path}: damaged ({error}); the row is run again", flush=True)
+            return False
+        return True
 
 
 def run_rows(
@@ -109,7 +117,7 @@ def _run(rows: Sequence[Row], store: Store, workers: int) -> Iterable[tuple[str,
 def _run_one(row: Row, seed: int, store: Store, threads: int | None) -> tuple[str, int]:
     import torch
 
-    if not store.has(row.name, seed):
+    if not store.has(row.name, seed) or not row.whole(seed):
         if threads is not None:
             torch.set_num_threads(threads)
         torch.manual_seed(seed)

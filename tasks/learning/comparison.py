@@ -5,7 +5,6 @@ S seeds, n documents.
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from atd.files import whole
 from atd.models import Trained, load
 from tasks.engine.rows import Outcome, Row, Store, run_rows, summary
+from tasks.learning.checkpoints import BEST, whole_or_none
 from tasks.learning.controls import Variant
 from tasks.learning.evaluation import document_losses, kneser_ney_losses, perplexities_of
 from tasks.learning.language_model import language_model, optim_of
@@ -58,10 +59,8 @@ class Comparison:
         chosen = self.out / "checkpoints" / self.names[row][0] / "best.ckpt"
         plain = self.out / "checkpoints" / row / "best.ckpt"
         if plain != chosen:
-            plain.parent.mkdir(exist_ok=True)
-            temporary = plain.with_suffix(".tmp")
-            shutil.copyfile(chosen, temporary)
-            os.replace(temporary, plain)
+            with whole(plain) as part:
+                shutil.copyfile(chosen, part)
 
     def losses(self, row: str) -> np.ndarray:
         """The summed nll of each test document (S×n)."""
@@ -87,11 +86,11 @@ def compare_models(
     first, *others = range(cfg.seed, cfg.seed + seeds)
     store = Store(out / "rows", bool(cfg.resume))
     tried = {name: [Job(name, v, s, bool(steps), seeds) for s in steps or (1.0,)] for name, v in variants.items()}
-    rows = [Row(j.row, partial(train, cfg, data, out, j), [first]) for jobs in tried.values() for j in jobs]
+    rows = [row_of(cfg, data, out, job, [first]) for jobs in tried.values() for job in jobs]
     rows += [Row(name, partial(count, data, name)) for name in counts]
     found = run_rows(rows, store, workers)
     best = {n: min(jobs, key=lambda j: found[j.row][0].scores["perplexity_dev"]) for n, jobs in tried.items()}
-    again = run_rows([Row(j.row, partial(train, cfg, data, out, j), others) for j in best.values()], store, workers)
+    again = run_rows([row_of(cfg, data, out, job, others) for job in best.values()], store, workers)
     outcomes = {name: [*found[job.row], *again[job.row]] for name, job in best.items()}
     names = {name: [job.checkpoint(seed) for seed in (first, *others)] for name, job in best.items()}
     compared = Comparison(out, names, outcomes | {name: found[name] for name in counts})
@@ -116,6 +115,15 @@ class Job:
     def checkpoint(self, seed: int) -> str:
         """The folder of its checkpoints."""
         return self.row if self.seeds == 1 else f"{self.row}-seed{seed}"
+
+
+def row_of(cfg: DictConfig, data: Corpus, out: Path, job: Job, seeds: Sequence[int]) -> Row:
+    return Row(job.row, partial(train, cfg, data, out, job), seeds, whole=partial(is_whole, out, job))
+
+
+def is_whole(out: Path, job: Job, seed: int) -> bool:
+    """Whether the trained model can be read."""
+    return whole_or_none(out / "checkpoints" / job.checkpoint(seed) / BEST) is not None
 
 
 def train(cfg: DictConfig, data: Corpus, out: Path, job: Job, seed: int) -> Outcome:

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import lightning
 import torch
 from torch import Tensor
 
+from atd import checkpoint
+from atd.checkpoint import rebuilt, weights_of
 from atd.contrast import LOSSES, hardest, hinge, precision_at_1, rotations, softmax
-from atd.errors import AtdError
+from atd.errors import AtdError, reason_of
 from atd.optim import RowAdaGrad
 from atd.ranking import RankingModel
 from atd.settings import number, one_of, whole
@@ -126,14 +129,12 @@ def spelling_of(config: Mapping[str, Any], languages: Sequence[str], vocabularie
 
 def load_ranking(path: str | Path) -> RankingModel:
     """The model of a checkpoint file that `Ranking` wrote. Only plain values and tensors are accepted."""
+    content = checkpoint.read(path)
     try:
-        content = torch.load(path, map_location="cpu", weights_only=True)
         saved = content["atd"]
         vocabularies = [Vocabulary.from_state(state) for state in saved["vocabularies"]]
-        model = build_ranking(saved["model"], saved["attributes"], vocabularies)
-        weights = {k.removeprefix("model."): v for k, v in content["state_dict"].items() if k.startswith("model.")}
-        model.load_state_dict(weights)
+        build = partial(build_ranking, saved["model"], saved["attributes"], vocabularies)
+        return cast(RankingModel, rebuilt(build, weights_of(content)))
     except Exception as error:
-        reason = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
-        raise AtdError(f"{path}: not a checkpoint of a ranking model ({reason}); give a file it wrote") from None
-    return model.eval()
+        problem = f"not a checkpoint of a ranking model ({reason_of(error)})"
+        raise AtdError(f"{path}: {problem}; give a file it wrote") from None

@@ -12,15 +12,17 @@ from typing import TYPE_CHECKING, Any
 
 import lightning
 import torch
-from lightning.pytorch.callbacks import Callback, EarlyStopping, ModelCheckpoint, RichProgressBar
+from lightning.pytorch.callbacks import Callback, EarlyStopping, RichProgressBar
 
+from atd import checkpoint
 from atd.errors import AtdError
+from atd.files import write_whole
 from tasks.engine import processes
-from tasks.engine.files import write_atomically
 from tasks.engine.precision import precision_of
-from tasks.engine.preemption import Preemption
 from tasks.engine.quiet import quieten
 from tasks.engine.sweep.pruning import pruning
+from tasks.learning.checkpoints import BEST, FINISHED, Checkpoints, WholeFiles, curve_of, resume_point
+from tasks.learning.stopping import Stopping
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -96,17 +98,17 @@ def fit(
     of them; a model whose training had ended is only loaded.
     """
     folder = out / "checkpoints" / name
-    finished = folder / "finished.json"
-    if cfg.resume and finished.exists():
-        load_weights(module, folder / "best.ckpt")
-        return json.loads(finished.read_text())
+    if cfg.resume and (curve := curve_of(folder)) is not None:
+        load_weights(module, folder / BEST)
+        return curve
+    start = resume_point(folder) if cfg.resume else None
     data.trainer = None  # the one before, if any: not for other processes
     trained = copy.deepcopy(module) if cfg.trainer.strategy == "fsdp" else module  # FSDP leaves pieces of the weights
     epochs = epochs_of(cfg, data)
-    curve = processes.together(train, trained, data, cfg, epochs, folder, name, monitor, mode, callbacks)
+    curve = processes.together(train, trained, data, cfg, epochs, folder, start, name, monitor, mode, callbacks)
     data.trainer = None  # from here on the loaders serve this process alone
-    write_atomically(finished, json.dumps(curve, indent=1))
-    load_weights(module, folder / "best.ckpt")
+    write_whole(folder / FINISHED, json.dumps(curve, indent=1))
+    load_weights(module, folder / BEST)
     return curve
 
 
@@ -125,27 +127,27 @@ def train(
     cfg: DictConfig,
     epochs: int,
     folder: Path,
+    start: Path | None,
     name: str,
     monitor: str,
     mode: str,
     callbacks: tuple[Callback, ...],
 ) -> list[dict[str, float]]:
-    """Train on this process, alone or as one of several; checkpoints go to `folder`."""
+    """Train on this process, alone or as one of several, from the checkpoint `start`. New ones go to `folder`."""
     if cfg.trainer.threads:
         torch.set_num_threads(cfg.trainer.threads)
     history = History(name)
-    best = ModelCheckpoint(
+    best = Checkpoints(
         folder, filename="best", monitor=monitor, mode=mode, enable_version_counter=False, save_on_train_epoch_end=False
     )
     steps = cfg.trainer.checkpoint_every
-    last = ModelCheckpoint(folder, filename="last", every_n_train_steps=steps, enable_version_counter=False)
+    last = Checkpoints(folder, filename="last", every_n_train_steps=steps, enable_version_counter=False)
     stopping = EarlyStopping(monitor, mode=mode, patience=cfg.trainer.patience)
     bar = [RichProgressBar()] if sys.stderr.isatty() else []
     out = folder.parent.parent
-    interrupts = [Finite(name, monitor), *pruning(cfg, out, name, monitor), Preemption(folder)]
+    interrupts = [Finite(name, monitor), *pruning(cfg, out, name, monitor), Stopping(folder)]
     trainer = build_trainer(cfg, epochs, out, name, [history, stopping, best, last, *bar, *interrupts, *callbacks])
-    resumable = folder / "last.ckpt"
-    trainer.fit(module, data, ckpt_path=resumable if cfg.resume and resumable.exists() else None, weights_only=True)
+    trainer.fit(module, data, ckpt_path=start, weights_only=True)
     return history.epochs
 
 
@@ -161,6 +163,7 @@ def build_trainer(cfg: DictConfig, epochs: int, out: Path, name: str, callbacks:
         max_epochs=epochs,
         accumulate_grad_batches=t.accumulate,
         callbacks=callbacks,
+        plugins=[WholeFiles()],
         logger=build_logger(cfg, out, name),
         default_root_dir=out,
         enable_progress_bar=any(isinstance(c, RichProgressBar) for c in callbacks),
@@ -205,4 +208,4 @@ def build_logger(cfg: DictConfig, out: Path, name: str):
 
 
 def load_weights(module: lightning.LightningModule, path: Path) -> None:
-    module.load_state_dict(torch.load(path, map_location="cpu", weights_only=True)["state_dict"])
+    module.load_state_dict(checkpoint.read(path)["state_dict"])

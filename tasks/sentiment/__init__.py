@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tasks.engine.files import write_atomically
+from atd.files import write_whole
 from tasks.engine.result import Result
 from tasks.engine.rows import Outcome, Store, run_rows, summary
 from tasks.sentiment.report import write
@@ -42,7 +42,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
     best = next(name for name in ("atd-best", "atd-paper", "atd", *outcomes) if name in outcomes)
     paper = {name: {"fine": fine, "binary": binary} for name, (fine, binary) in PAPER.items()}
     chosen = {name: [outcome.facts["chosen"] for outcome in found] for name, found in outcomes.items()}
-    write_atomically(out / "settings.json", json.dumps(chosen, indent=2) + "\n")  # what val chose, per row and seed
+    write_whole(out / "settings.json", json.dumps(chosen, indent=2) + "\n")  # what val chose, per row and seed
     result = Result("sentiment", f"{best}/fine", rows, paper={} if cfg.data.sample else paper)
     write(result, study, outcomes, best)
     return result

@@ -67,7 +67,8 @@ def write(faults: list[Fault], effort: Effort, minutes: float) -> None:
     """The table into its place in docs/reliability.md."""
     before, _, rest = PAGE.read_text(encoding="utf-8").partition(START)
     _, _, after = rest.partition(END)
-    lines = [f"Seed {effort.seed}, {minutes:.0f} minutes on {platform.system()} with Python {platform.python_version()}."]
+    machine = f"{platform.system()} with Python {platform.python_version()}"
+    lines = [f"Seed {effort.seed}, {minutes:.0f} minutes on {machine}."]
     lines += ["", "| family | fault | tries | survived | lost | note |", "|---|---|--:|--:|--:|---|"]
     lines += [f"| {fault.family} | " + " | ".join(row(fault)) + " |" for fault in faults]
     PAGE.write_text(f"{before}{START}\n" + "\n".join(lines) + f"\n{END}{after}", encoding="utf-8")

@@ -125,8 +125,8 @@ def test_a_model_comes_back_from_its_checkpoint(tmp_path, sharing):
         assert torch.equal(ours.sentences(lines, language), module.model.eval().sentences(lines, language))
     other = tmp_path / "other.ckpt"
     torch.save({"atd": {"model": {"name": "atd"}}}, other)
-    for path in (other, tmp_path / "nowhere.ckpt"):
-        with pytest.raises(AtdError, match=f"{path}: not a checkpoint of a ranking model"):
+    for path, what in ((other, "not a checkpoint of a ranking model"), (tmp_path / "nowhere.ckpt", "cannot be read")):
+        with pytest.raises(AtdError, match=f"{path}: {what}"):
             load_ranking(path)
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from lightning.pytorch.callbacks import Callback
 
-from tasks.engine.files import write_atomically
+from atd.files import write_whole
 from tasks.engine.sweep.search import curve
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Pruning(Callback):
         pruned = trainer.strategy.broadcast(self.hopeless(epoch) if trainer.is_global_zero else False)
         if trainer.is_global_zero:
             left = {"values": self.values, "pruned": pruned, "seconds": time.monotonic() - self.since}
-            write_atomically(self.out / "trial.json", json.dumps(left))
+            write_whole(self.out / "trial.json", json.dumps(left))
         if pruned:
             raise optuna.TrialPruned(f"trial {self.sweep.trial} ended after epoch {epoch}")
 

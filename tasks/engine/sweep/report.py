@@ -14,7 +14,7 @@ import yaml
 from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
-from tasks.engine.files import write_atomically
+from atd.files import write_whole
 from tasks.engine.report import write_report
 from tasks.engine.result import Result
 from tasks.engine.sweep.search import assignments, read_metric
@@ -194,7 +194,7 @@ def write_summary(multirun: Multirun, folder: Path, config: DictConfig) -> Path:
     seconds = sum(t.seconds or 0 for t in m.trials)
     summary: dict[str, Any] = {"metric": m.metric, "value": best.value, "best": best.number, "command": m.command(best)}
     summary["trials"] = [vars(t) for t in m.trials]
-    write_atomically(folder / "summary.json", json.dumps(summary, indent=1, default=str) + "\n")
+    write_whole(folder / "summary.json", json.dumps(summary, indent=1, default=str) + "\n")
     return write_report(result, folder, seconds, describe(cfg))
 
 
