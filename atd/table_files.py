@@ -10,15 +10,27 @@ import csv
 import gzip
 import json
 import sys
+import zlib
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-from atd.errors import AtdError
+from atd.errors import AtdError, printable, reason_of
 
 KINDS = ("csv", "tsv", "jsonl", "txt", "parquet", "arrow", "feather")
 SIGNS = {"csv": ",", "tsv": "\t"}
+DAMAGE = (  # what readers raise when they meet it: csv, gzip, json and pyarrow
+    csv.Error,
+    zlib.error,
+    EOFError,
+    OSError,
+    ValueError,
+    TypeError,
+    LookupError,
+    NotImplementedError,
+    RecursionError,
+)
 
 
 def read_columns(path: str | Path, columns: Sequence[str]) -> dict[str, list[Any]]:
@@ -31,14 +43,16 @@ def read_columns(path: str | Path, columns: Sequence[str]) -> dict[str, list[Any
         raise AtdError(f"{path}: a table is a file of type {', '.join(KINDS)}; convert it to one of them")
     try:
         found = _read(path, kind, columns)
-    except (UnicodeDecodeError, csv.Error, OSError, EOFError, ValueError) as error:
-        raise AtdError(f"{path}: not readable as {kind} ({str(error).splitlines()[0]})") from None
+    except DAMAGE as error:
+        raise AtdError(f"{path}: not readable as {kind} ({printable(reason_of(error))}); mend it") from None
     if not found or not next(iter(found.values())):
         raise AtdError(f"{path}: there are no rows")
     return found
 
 
 def _read(path: Path, kind: str, columns: list[str]) -> dict[str, list[Any]]:
+    if kind in ("txt", *SIGNS):
+        _check_zeros(path)
     if kind == "txt":
         if len(columns) > 1:
             raise AtdError(f"{path}: a file of lines has no columns but its texts; give a table")
@@ -49,6 +63,14 @@ def _read(path: Path, kind: str, columns: list[str]) -> dict[str, list[Any]]:
     if kind in SIGNS and find_spec("pyarrow") is None:
         return _read_csv(path, columns, SIGNS[kind])
     return _read_arrow(path, kind, columns)
+
+
+def _check_zeros(path: Path) -> None:
+    """No text has zero bytes, which are the usual sign of UTF-16."""
+    with gzip.open(path) if path.name.endswith(".gz") else path.open("rb") as file:
+        while block := file.read(1 << 20):
+            if b"\0" in block:
+                raise AtdError(f"{path}: holds zero bytes, as UTF-16 does; convert it (iconv -f utf-16 -t utf-8)")
 
 
 def _opened(path: Path) -> TextIO:
@@ -103,6 +125,8 @@ def _read_arrow(path: Path, kind: str, columns: list[str]) -> dict[str, list[Any
             opened = pa.ipc.open_file if start == b"ARROW1" else pa.ipc.open_stream
             table = opened(source).read_all()
         _check(path, columns, table.column_names)
+        table = table.select(columns)
+    table.validate(full=True)  # before anything touches it: lengths in a damaged file may point anywhere
     return {name: table[name].to_pylist() for name in columns}
 
 
@@ -128,4 +152,4 @@ def _arrow_csv(path: Path, columns: list[str], sign: str) -> Any:
 
 def _check(path: Path, columns: list[str], there: list[str]) -> None:
     if missing := [name for name in columns if name not in there]:
-        raise AtdError(f"{path}: no column {missing[0]!r}; the columns are {', '.join(there)}")
+        raise AtdError(f"{path}: no column {missing[0]!r}; the columns are {printable(', '.join(there))}")

@@ -6,8 +6,8 @@ n words, K word dim.
 from __future__ import annotations
 
 import gzip
+import io
 import re
-import struct
 import warnings
 import zlib
 from collections.abc import Iterator, Sequence
@@ -19,6 +19,9 @@ import numpy as np
 from atd.errors import AtdError
 
 PICKLE = b"\x80"  # how gensim's own files start: they are code
+MOST = 100_000  # numbers of a vector
+WORD, NUMBER = 10_000, 32  # bytes that a word and a number may have
+LINE = WORD + NUMBER * MOST
 
 
 def write_text(file: IO[bytes], names: Sequence[str], x_nK: np.ndarray) -> None:
@@ -67,19 +70,26 @@ def _open(path: Path) -> IO[bytes]:
 
 
 def _entries(path: Path, file: IO[bytes], wanted: set[str] | None) -> Iterator[tuple[str, np.ndarray]]:
-    first = file.readline()
+    first = file.readline(LINE)
     if not first.strip():
         raise AtdError(f"{path}: the file is empty; fetch it anew")
     if first.startswith(PICKLE):
         raise AtdError(f"{path}: holds code, not vectors alone; write it anew with gensim's save_word2vec_format")
     header = first.split()
     if len(header) == 2 and all(part.isdigit() for part in header):
-        K = int(header[1])
-        start = file.read(4096 + 32 * K)  # more than a line of text can hold
+        K = int(header[1][:9])  # more digits than these are too many, too
+        _check_size(path, K)
+        start = file.read(4096 + NUMBER * K)  # more than a line of text can hold
         binary = b"\n" not in start or not _is_text_row(start.split(b"\n")[0], K)
         reader = _binary if binary else _text
         return reader(path, _Rest(start, file), wanted, K)
+    _check_size(path, len(header) - 1)
     return _text(path, _Rest(first, file), wanted, len(header) - 1)
+
+
+def _check_size(path: Path, K: int) -> None:
+    if not 0 < K <= MOST:
+        raise AtdError(f"{path}: its first line speaks of vectors of {K} numbers; 1 to {MOST} can be; fetch it anew")
 
 
 def _is_text_row(line: bytes, K: int) -> bool:
@@ -93,17 +103,18 @@ class _Rest:
     """A file with a few bytes already read pushed back in front."""
 
     def __init__(self, head: bytes, file: IO[bytes]):
-        self.head, self.file = head, file
+        self.head, self.file = io.BytesIO(head), file
 
     def read(self, n: int) -> bytes:
-        out, self.head = self.head[:n], self.head[n:]
+        out = self.head.read(n)
         return out if len(out) == n else out + self.file.read(n - len(out))
 
     def lines(self) -> Iterator[bytes]:
-        *whole, last = self.head.split(b"\n")
+        *whole, last = self.head.read().split(b"\n")
         yield from whole
-        yield last + self.file.readline()
-        yield from self.file
+        yield last + self.file.readline(LINE)
+        while line := self.file.readline(LINE):  # a longer one, whatever it holds, is no row
+            yield line
 
 
 def _text(path: Path, rest: _Rest, wanted: set[str] | None, K: int) -> Iterator[tuple[str, np.ndarray]]:
@@ -120,7 +131,7 @@ def _text(path: Path, rest: _Rest, wanted: set[str] | None, K: int) -> Iterator[
             row = np.array(fields[-K:], dtype=np.float32)
         except ValueError:
             row = np.empty(0, dtype=np.float32)
-        if len(fields) <= K or len(row) != K:
+        if len(fields) <= K or len(row) != K or not np.isfinite(row).all():
             raise AtdError(f"{path}:{number}: expected a word and {K} numbers; the file is damaged, fetch it anew")
         if len(fields) == K + 1:
             yield word, row
@@ -133,6 +144,8 @@ def _binary(path: Path, rest: _Rest, wanted: set[str] | None, K: int) -> Iterato
         while (byte := rest.read(1)) not in (b" ", b""):
             if byte != b"\n":
                 word += byte
+            if len(word) > WORD:
+                raise AtdError(f"{path}: no word ends for {WORD} bytes; the file is damaged, fetch it anew")
         if not byte:
             return
         block = rest.read(4 * K)
@@ -140,4 +153,7 @@ def _binary(path: Path, rest: _Rest, wanted: set[str] | None, K: int) -> Iterato
             raise AtdError(f"{path}: ends in the middle of a vector; fetch the file anew")
         name = word.decode("utf-8", "replace")
         if wanted is None or name in wanted:
-            yield name, np.array(struct.unpack(f"<{K}f", block), dtype=np.float32)
+            x_K = np.frombuffer(block, dtype="<f4").astype(np.float32)
+            if not np.isfinite(x_K).all():
+                raise AtdError(f"{path}: the vector of {name!r} is not of numbers; the file is damaged, fetch it anew")
+            yield name, x_K

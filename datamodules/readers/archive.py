@@ -9,7 +9,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import IO
 
 from atd.errors import AtdError
-from datamodules.readers.files import Entry, Place, entries
+from datamodules.readers.files import Entry, Place, check_size, entries
 
 LIMIT = 20 * 2**30  # bytes, all members together
 
@@ -24,6 +24,7 @@ def extract(archive: str | Path, folder: str | Path, limit: int = LIMIT) -> list
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".unpack-") as name, place.guard():
         room, names = limit, set()
+        packed = archive.stat().st_size
         for entry in _files(archive, place):
             path = Path(name) / _checked(entry.name, place)
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -34,6 +35,7 @@ def extract(archive: str | Path, folder: str | Path, limit: int = LIMIT) -> list
                         raise place.error(
                             f"more than {limit} bytes when unpacked; if it is genuine, unpack it yourself"
                         )
+                    check_size(limit - room, packed, place)
                     _write(out, chunk, folder)
             names.add(path.relative_to(name))
         for relative in sorted(names):

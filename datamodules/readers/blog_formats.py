@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv
 
-from datamodules.readers.files import Place, counted, find, walk
+from datamodules.readers.files import Place, check_text, check_values, counted, find, walk
 
 AUTHORS = pa.schema(
     {
@@ -79,7 +79,10 @@ class KaggleTable:
         return [self.place.path]
 
     def authors(self) -> pa.Table:
-        people = pa.Table.from_batches(self.batches(None, columns=["id", "gender", "age", "topic", "sign"]))
+        batches = list(self.batches(None, columns=["id", "gender", "age", "topic", "sign"]))
+        if not batches:
+            raise self.place.error("a header but no rows; fetch the file again")
+        people = pa.Table.from_batches(batches)
         counts = people.group_by(PERSON).aggregate([([], "count_all")])
         return counts.rename_columns(AUTHORS.names).cast(AUTHORS)
 
@@ -98,12 +101,14 @@ class KaggleTable:
                 )
                 for batch in counted(reader, "Reading blogs"):
                     table = pa.table(batch)
+                    for name in columns:
+                        check_values(table[name], self.place)
                     person = _people(table.rename_columns([*PERSON, *columns[5:]]), self.place, rows + 2)
                     rows += len(table)
                     yield from person.to_batches(BATCH)
-        except (pa.ArrowInvalid, KeyError) as e:
-            problem = f"not the corpus table after row {rows} ({str(e).splitlines()[0]}); fetch it again"
-            raise self.place.error(problem) from e
+        except (pa.ArrowException, KeyError, OSError) as e:
+            what = " ".join(str(e).split())[:200]
+            raise self.place.error(f"not the corpus table after row {rows} ({what}); fetch it again") from e
 
 
 @dataclass
@@ -133,6 +138,8 @@ class XmlFiles:
 
     def authors(self) -> pa.Table:
         rows = [(*person, len(posts)) for person, posts in self._files(None)]
+        if not rows:
+            raise Place(self.root).error("no id.gender.age.industry.sign.xml file in it; fetch it again")
         return pa.table(list(map(list, zip(*rows, strict=True))), schema=AUTHORS)
 
     def batches(self, ids: pa.Array | None) -> Iterator[pa.RecordBatch]:
@@ -155,7 +162,7 @@ class XmlFiles:
             if ids is None or int(author) in ids:
                 yield (
                     (int(author), gender, int(age), industry.lower(), sign),
-                    self._posts(place, _decode(data)),
+                    self._posts(place, _decode(data, place)),
                 )
 
     def _posts(self, place: Place, text: str) -> list[tuple[str, str]]:
@@ -183,23 +190,25 @@ def _people(table: pa.Table, place: Place, first_line: int = 2) -> pa.Table:
     for name in table.column_names:
         i = table.column_names.index(name)
         if name in ("author", "age", "posts"):
-            value = _integers(table[name], place, first_line).cast(AUTHORS.field(name).type)
-            table = table.set_column(i, name, value)
+            value = _integers(table[name], place, first_line, most=3 if name == "age" else 18)
+            table = table.set_column(i, name, value.cast(AUTHORS.field(name).type))
         elif name == "industry":
             table = table.set_column(i, name, pc.utf8_lower(table[name]))
     return table
 
 
-def _integers(column: pa.ChunkedArray, place: Place, first_line: int) -> pa.ChunkedArray:
-    good = pc.match_substring_regex(column, r"^\d{1,18}$")
+def _integers(column: pa.ChunkedArray, place: Place, first_line: int, most: int = 18) -> pa.ChunkedArray:
+    """Whole numbers of at most so many digits."""
+    good = pc.match_substring_regex(column, rf"^\d{{1,{most}}}$")
     if not pc.all(good).as_py():
         row = pc.index(good, False).as_py()
-        raise place.error(f"{column[row].as_py()!r} is not a number", first_line + row)
+        raise place.error(f"{column[row].as_py()!r} is not a number of at most {most} digits", first_line + row)
     return column.cast(pa.int64())
 
 
-def _decode(data: bytes) -> str:
+def _decode(data: bytes, place: Place) -> str:
     """UTF-8, else Windows-1252: the files were saved from thousands of blogs."""
+    check_text(data, place)
     try:
         return data.decode()
     except UnicodeDecodeError:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow as pa
 
-from datamodules.readers.files import missing, walk
+from datamodules.readers.files import Place, check_text, missing, walk
 
 MIN_WORDS, MAX_WORDS = 50, 5000  # shorter pieces join the next one, longer ones are cut
 SCHEMA = pa.schema({"book": pa.string(), "chapter": pa.int32(), "title": pa.string(), "text": pa.string()})
@@ -37,7 +37,10 @@ def read_books(data_dir: str | Path) -> pa.Table:
     rows: dict[str, list] = {name: [] for name in SCHEMA.names}
     for place, data in walk(find_books(data_dir), ".txt"):
         book = place.name.removesuffix(".txt")
-        for i, (title, text) in enumerate(chapters(_decode(data))):
+        found = chapters(_decode(data, place))
+        if not found:
+            raise place.error("the file holds no text; fetch it again or remove it")
+        for i, (title, text) in enumerate(found):
             for name, value in zip(SCHEMA.names, (book, i, title, text), strict=True):
                 rows[name].append(value)
     if not rows["book"]:
@@ -56,8 +59,10 @@ def find_books(data_dir: str | Path) -> Path:
 
 def chapters(text: str) -> list[tuple[str, str]]:
     """(title, text) of each chapter or block of one book; the words and their order are those of the book."""
-    paragraphs = [p.strip("\n") for p in _BLANK.split(text.replace("\r\n", "\n").strip())]
-    if re.fullmatch(r"\[.*\]\s*", paragraphs[0]):  # NLTK's own title line, e.g. [Emma by Jane Austen 1816]
+    paragraphs = [p.strip("\n") for p in _BLANK.split(text.replace("\r\n", "\n").strip()) if p.strip()]
+    if paragraphs and re.fullmatch(
+        r"\[.*\]\s*", paragraphs[0]
+    ):  # NLTK's own title line, e.g. [Emma by Jane Austen 1816]
         paragraphs = paragraphs[1:]
     verses = sum(map(bool, map(_VERSE.match, paragraphs))) > len(paragraphs) / 2
     heading = _is_book_of_verses if verses else _is_heading
@@ -102,8 +107,9 @@ def _words(paragraphs: list[str]) -> int:
     return sum(len(p.split()) for p in paragraphs)
 
 
-def _decode(data: bytes) -> str:
+def _decode(data: bytes, place: Place) -> str:
     """UTF-8, else Latin-1: NLTK's Caesar spells Cæsar in one byte."""
+    check_text(data, place)
     try:
         return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError:

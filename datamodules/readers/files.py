@@ -11,6 +11,8 @@ import codecs
 import functools
 import gzip
 import io
+import lzma
+import struct
 import tarfile
 import zipfile
 import zlib
@@ -26,11 +28,26 @@ import pyarrow.compute as pc
 from rich.console import Console
 from rich.progress import track
 
-from atd.errors import AtdError
+from atd.errors import AtdError, printable
 
 LIMIT = 2**31 - 1  # bytes of one unpacked file: 32-bit Arrow offsets, and the end of any decompression bomb
 ARCHIVES = (".zip", ".tgz", ".tar.gz", ".tar")
-DAMAGE = (EOFError, gzip.BadGzipFile, zlib.error, zipfile.BadZipFile, tarfile.TarError, RuntimeError)
+ZEROS = "holds zero bytes: UTF-16 without its mark, or no text; convert it (iconv -f utf-16 -t utf-8)"
+SMALL, RATIO = 2**27, 50  # a packed file may unpack to so many bytes, and to more if it shrank by no more than so
+DAMAGE = (  # what the unpackers of Python raise when they meet it
+    EOFError,
+    RuntimeError,
+    ValueError,
+    TypeError,
+    LookupError,
+    OverflowError,
+    struct.error,
+    zlib.error,
+    gzip.BadGzipFile,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+    tarfile.TarError,
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +67,7 @@ class Place:
 
     def error(self, problem: str, line: int | None = None) -> AtdError:
         where = f"{self} line {line}" if line else str(self)
-        return AtdError(f"{where}: {problem}")
+        return AtdError(f"{printable(where)}: {printable(problem)}")
 
     def read(self) -> bytes:
         """All bytes, decompressed; refuses empty and damaged files."""
@@ -91,7 +108,8 @@ class Place:
             names = lines[0].as_py().split("\t")
             absent = [c for c in columns if c not in names]
             if absent:
-                raise self.error(f"no column {absent[0]!r} among {names}; the header must name {columns}", 1)
+                fix = f"the header must name {', '.join(columns)}"
+                raise self.error(f"no column {absent[0]!r}; {fix}, and names {', '.join(names)}", 1)
         else:
             names = columns
         if len(lines) == int(header):
@@ -107,6 +125,8 @@ class Place:
     def guard(self) -> Iterator[None]:
         try:
             yield
+        except AtdError:
+            raise
         except DAMAGE as e:
             what = str(e) or type(e).__name__
             raise self.error(f"the file is damaged ({what}); delete it and fetch it again") from e
@@ -114,8 +134,28 @@ class Place:
             raise self.error(f"cannot be read ({e.strerror or e})") from e
 
 
+def check_text(data: bytes, place: Place) -> None:
+    """No zero bytes, which no text has, and the usual sign of UTF-16."""
+    if (at := data.find(0)) >= 0:
+        raise place.error(ZEROS, data.count(b"\n", 0, at) + 1)
+
+
+def check_values(column: pa.ChunkedArray, place: Place) -> None:
+    """The same of a column of strings."""
+    if pc.any(pc.match_substring(column, "\0")).as_py():
+        raise place.error(ZEROS)
+
+
+def check_size(unpacked: int, packed: int, place: Place) -> None:
+    """A small file that unpacks to a huge one is a bomb."""
+    if unpacked > max(SMALL, RATIO * packed):
+        problem = f"unpacks to more than {RATIO} times its size; no text does: if it is genuine, unpack it yourself"
+        raise place.error(problem)
+
+
 def decode(data: bytes, place: Place) -> str:
     """UTF-8 text without its byte-order mark."""
+    check_text(data, place)
     try:
         return data.decode().removeprefix("\ufeff")
     except UnicodeDecodeError as e:
@@ -223,9 +263,9 @@ def has_text(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 
 
 def counted(items: Iterable, what: str) -> Iterable:
-    """The items, with a running count on the screen while they last."""
+    """The items, with a running count while they last if there is a screen to show it."""
     screen = Console(stderr=True)
-    return track(items, what, total=None, transient=True, console=screen, disable=not screen.is_terminal)
+    return track(items, what, total=None, transient=True, console=screen) if screen.is_terminal else items
 
 
 def _shadowed(path: Path) -> bool:
@@ -240,10 +280,12 @@ def _gunzip(raw: IO[bytes]) -> IO[bytes] | gzip.GzipFile:
 
 def _read(stream: IO[bytes] | gzip.GzipFile, place: Place) -> bytes:
     data = bytearray()
+    packed = place.path.stat().st_size
     while chunk := stream.read(1 << 20):
         data += chunk
         if len(data) > LIMIT:
             raise place.error(f"more than {LIMIT} bytes when unpacked; split the file")
-    if not data.strip():
+        check_size(len(data), packed, place)
+    if not data.removeprefix(codecs.BOM_UTF8).strip():
         raise place.error("the file is empty; fetch it again or remove it")
     return bytes(data)

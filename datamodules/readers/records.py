@@ -35,10 +35,10 @@ def lines(source: Source) -> Iterator[tuple[int, Any]]:
         for i, line in enumerate(text, 1):
             try:
                 yield i, json.loads(line)
-            except json.JSONDecodeError as error:
+            except (ValueError, RecursionError) as error:
                 if line.strip():
                     fix = 'a line is one object, such as {"text": …}, or the file one list of them; mend it'
-                    raise place.error(f"broken JSON ({error.msg}); {fix}", i) from None
+                    raise place.error(f"broken JSON ({reason(error)}); {fix}", i) from None
 
 
 def objects(source: Source) -> Iterator[tuple[int, Any]]:
@@ -47,8 +47,16 @@ def objects(source: Source) -> Iterator[tuple[int, Any]]:
     with unpacked(place), open_text(place, source.encoding) as text:
         try:
             yield from enumerate(json.load(text), 1)
-        except json.JSONDecodeError as error:
-            raise place.error(f"broken JSON ({error.msg}); mend it", error.lineno) from None
+        except (ValueError, RecursionError) as error:
+            line = error.lineno if isinstance(error, json.JSONDecodeError) else None
+            raise place.error(f"broken JSON ({reason(error)}); mend it", line) from None
+
+
+def reason(error: Exception) -> str:
+    """What is wrong: not JSON, brackets too deep, or a whole number of thousands of digits."""
+    if isinstance(error, RecursionError):
+        return "brackets inside brackets, too deep to read"
+    return error.msg if isinstance(error, json.JSONDecodeError) else str(error).partition(";")[0]
 
 
 def batches(place: Place, found: Iterator[tuple[int, Any]], columns: list[str]) -> Iterator[pa.Table]:

@@ -15,7 +15,7 @@ from typing import IO, cast
 import pyarrow as pa
 
 from atd.errors import AtdError
-from datamodules.readers.files import Place
+from datamodules.readers.files import ZEROS, Place, check_size
 
 BLOCK = 1 << 22  # bytes
 MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
@@ -46,7 +46,7 @@ def open_seekable(place: Place) -> pa.NativeFile:
     packed one holds."""
     with unpacked(place):
         stream = open_bytes(place)
-        return pa.BufferReader(stream.read_buffer()) if isinstance(stream, pa.CompressedInputStream) else stream
+        return pa.BufferReader(b"".join(blocks(place))) if isinstance(stream, pa.CompressedInputStream) else stream
 
 
 def open_text(place: Place, encoding: str) -> io.TextIOWrapper:
@@ -77,15 +77,15 @@ def unpacked(place: Place) -> Iterator[None]:
 def encoding_of(place: Place) -> str:
     """utf-8, utf-8-sig, utf-16, utf-32 or cp1252; an error for what is none of them, or empty."""
     first = next(blocks(place), b"")
-    if not first.strip():
+    marked, mark = next(((name.strip(), mark) for name, mark in MARKS.items() if first.startswith(mark)), (None, b""))
+    if not first.removeprefix(mark).strip():
         raise place.error("the file is empty; fetch it again or remove it")
-    marked = next((name.strip() for name, mark in MARKS.items() if first.startswith(mark)), None)
-    if marked is None and first.count(0) * 10 > len(first):
-        raise place.error("holds zero bytes: UTF-16 without its mark, or no text; convert it (iconv -t utf-8)")
     found = first_bad(place, marked or "utf-8")
     if found is None:
         return marked or "utf-8"
     line, byte = found
+    if byte is None:
+        raise place.error(ZEROS, line)
     if marked or mostly_utf8(place):
         name = NAMES[marked or "utf-8"]
         raise place.error(f"byte 0x{byte:02x} is not {name}, as the rest is; mend the line or convert the file", line)
@@ -97,17 +97,24 @@ def encoding_of(place: Place) -> str:
 
 def blocks(place: Place) -> Iterator[bytes]:
     with unpacked(place), open_bytes(place) as stream:
+        size, packed = 0, place.path.stat().st_size
         while block := stream.read(BLOCK):
+            size += len(block)
+            check_size(size, packed, place)
             yield block
 
 
-def first_bad(place: Place, encoding: str) -> tuple[int, int] | None:
-    """(line, byte) of the first thing that is not of the encoding; None if all is."""
+def first_bad(place: Place, encoding: str) -> tuple[int, int | None] | None:
+    """(line, byte) of the first thing that is not of the encoding, (line, None) of a zero, which no text has; None if
+    there is neither."""
     decoder = codecs.getincrementaldecoder(encoding)()
     lines = 1
     try:
         for block in blocks(place):
-            lines += decoder.decode(block).count("\n")
+            text = decoder.decode(block)
+            if (zero := text.find("\0")) >= 0:
+                return lines + text.count("\n", 0, zero), None
+            lines += text.count("\n")
         decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
         before = error.object[: error.start].decode(encoding, "ignore").count("\n")

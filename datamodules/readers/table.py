@@ -114,7 +114,9 @@ class TableReader:
                 source.rows += len(table)
                 if len(batch):
                     yield batch
-        except (pa.ArrowException, OSError) as error:
+        except AtdError:
+            raise
+        except (pa.ArrowException, OSError, ValueError) as error:
             what = " ".join(str(error).split())[:200]
             raise place.error(f"not a readable table ({what}); mend or convert it") from error
         if empty and not self.drop_empty:

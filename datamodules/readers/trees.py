@@ -27,6 +27,7 @@ SCHEMA = pa.schema(
 )
 # Only blanks part words: the treebank has words with a no-break space inside (`8 1\/2`), which \s would cut.
 _TOKEN = re.compile(r"\(([0-4])(?=[ \t(])|(\))|([^() \t\r\f\v]+)|[ \t\r\f\v]+|(.)")
+LETTERS = 2**28  # that the nodes of a file may hold together: one that branches always to the left holds n² of them
 _ESCAPES = {"-LRB-": "(", "-RRB-": ")", "-LSB-": "[", "-RSB-": "]", "-LCB-": "{", "-RCB-": "}"}
 
 
@@ -46,18 +47,20 @@ def read_trees(data_dir: str | Path, split: str, unescape: bool = False, most: i
     """
     place = find_trees(data_dir, split)
     columns: dict[str, list] = {name: [] for name in SCHEMA.names}
-    sentence = 0
+    sentence, room = 0, LETTERS
     for number, line in enumerate(place.text().split("\n"), 1):
         if sentence == most:
             break
         if line.strip():
-            _add_tree(columns, line, sentence, unescape, place, number)
+            room -= _add_tree(columns, line, sentence, unescape, place, number, room)
             sentence += 1
     return pa.table(columns, SCHEMA)
 
 
-def _add_tree(columns: dict[str, list], line: str, sentence: int, unescape: bool, place: Place, number: int) -> None:
-    """Parse one tree with a stack of open nodes; a node's text is a slice of the sentence."""
+def _add_tree(
+    columns: dict[str, list], line: str, sentence: int, unescape: bool, place: Place, number: int, room: int
+) -> int:
+    """Parse one tree with a stack of open nodes; a node's text is a slice of the sentence. Returns their letters."""
     words: list[str] = []
     nodes: list[list[int]] = []  # [label, first word, one past the last word]
     stack: list[int] = []
@@ -90,12 +93,16 @@ def _add_tree(columns: dict[str, list], line: str, sentence: int, unescape: bool
         begin.append(at)
         at += len(word) + 1
     begin.append(at)
+    letters = sum(begin[last] - begin[first] for _, first, last in nodes)
+    if letters > room:
+        raise place.error(f"the texts of all nodes are over {LETTERS} letters; split the file or the sentence", number)
     columns["text"] += [text[begin[first] : begin[last] - 1] for _, first, last in nodes]
     columns["label"] += [label for label, _, _ in nodes]
     columns["length"] += [last - first for _, first, last in nodes]
     columns["start"] += [first for _, first, _ in nodes]
     columns["root"] += [True] + [False] * (len(nodes) - 1)
     columns["sentence"] += [sentence] * len(nodes)
+    return letters
 
 
 def _unescape(word: str) -> str:

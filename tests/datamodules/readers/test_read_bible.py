@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from datamodules.readers.bible import languages, read_bible, read_verse_pairs
 from datamodules.readers.monolingual import read_monolingual
 
-TEXT = st.text(st.characters(exclude_characters="\n\r\t", exclude_categories=["Cs"]), min_size=1, max_size=15)
+TEXT = st.text(st.characters(exclude_characters="\n\r\t\0", exclude_categories=["Cs"]), min_size=1, max_size=15)
 VERSES = st.dictionaries(st.integers(1, 40).map("Gen.1.{}".format), TEXT, min_size=1, max_size=15)
 
 

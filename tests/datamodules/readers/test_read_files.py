@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from datamodules.readers import files
 from datamodules.readers.files import Place, find, members, require, walk
 
-LINE = st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]), max_size=20)
+LINE = st.text(st.characters(exclude_characters="\n\r\0", exclude_categories=["Cs"]), max_size=20)
 
 
 @settings(max_examples=60, deadline=None)
@@ -32,7 +32,7 @@ def test_lines_come_back(folder, write, lines, ended, packed, crlf):
 @settings(max_examples=40, deadline=None)
 @given(
     rows=st.lists(
-        st.tuples(*[st.text(st.characters(exclude_characters="\n\r\t", exclude_categories=["Cs"]), min_size=1)] * 3),
+        st.tuples(*[st.text(st.characters(exclude_characters="\n\r\t\0", exclude_categories=["Cs"]), min_size=1)] * 3),
         min_size=1,
     )
 )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from datamodules.readers import parallel
 from datamodules.readers.parallel import read_pairs
 
-SENTENCE = st.text(st.characters(exclude_characters="\n\r", exclude_categories=["Cs"]), min_size=1, max_size=12)
+SENTENCE = st.text(st.characters(exclude_characters="\n\r\0", exclude_categories=["Cs"]), min_size=1, max_size=12)
 PAIRS = st.lists(st.tuples(SENTENCE, SENTENCE).filter(lambda p: p[0].strip() and p[1].strip()), min_size=1, max_size=30)
 
 

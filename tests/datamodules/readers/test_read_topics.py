@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from datamodules.readers.topics import SPLITS, read_topics, split_documents
 
-TEXT = st.text(st.characters(exclude_characters="\n\r\t", exclude_categories=["Cs"]), min_size=1, max_size=15)
+TEXT = st.text(st.characters(exclude_characters="\n\r\t\0", exclude_categories=["Cs"]), min_size=1, max_size=15)
 
 
 @settings(max_examples=30, deadline=None)
