@@ -12,7 +12,7 @@ import numpy as np
 
 from atd.neighbours import compare
 from atd.vocabulary import SPECIALS, Vocabulary
-from tasks.engine.canvas import COLOURS, MARKERS, axes
+from tasks.engine.canvas import COLOURS, MARKERS, axes, picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,6 +31,7 @@ QUERIES = (
 SHOWN = 3
 
 
+@picture
 def grouped_bars(
     groups: Mapping[str, Sequence[np.ndarray]], labels: Sequence[str], ylabel: str, hatched: Sequence[str] = ()
 ) -> Figure:
@@ -58,6 +59,7 @@ def grouped_bars(
     return figure
 
 
+@picture
 def attribute_map(x_AD: np.ndarray, names: Sequence[str], seed: int) -> Figure:
     """t-SNE of the vectors, coloured by age group, marked by gender, with the industry written small."""
     from tasks.figures.maps import project

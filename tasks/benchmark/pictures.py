@@ -9,12 +9,13 @@ import numpy as np
 
 from tasks.benchmark.growth import Growth
 from tasks.benchmark.roofline import Kernel, Machine
-from tasks.engine.canvas import COLOURS, MARKERS, axes
+from tasks.engine.canvas import COLOURS, MARKERS, axes, picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@picture
 def ratio_bars(rows: Mapping[str, Mapping[str, float]]) -> Figure:
     """Each ratio with its spread, and its target as a black stroke, on a logarithmic axis."""
     names = [name for name in rows if "ratio_low" in rows[name]][::-1]
@@ -31,6 +32,7 @@ def ratio_bars(rows: Mapping[str, Mapping[str, float]]) -> Figure:
     return figure
 
 
+@picture
 def growth_lines(curves: Sequence[Growth]) -> Figure:
     """Seconds (solid) and bytes (dashed) against size, each relative to its first point."""
     figure, ax = axes(7.0, 5.0)
@@ -51,6 +53,7 @@ def growth_lines(curves: Sequence[Growth]) -> Figure:
     return figure
 
 
+@picture
 def roofline(machine: Machine, kernels: Sequence[Kernel]) -> Figure:
     """What the machine allows at each arithmetic intensity, and where our kernels lie."""
     figure, ax = axes(7.0, 4.5)

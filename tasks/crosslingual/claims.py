@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasks.engine.canvas import COLOURS, axes
+from tasks.engine.canvas import COLOURS, axes, picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -170,6 +170,7 @@ def compared(
     return f"{what} ({one} against {other}) {'; it '.join(parts)}."
 
 
+@picture
 def chart(measure: Measure, outcomes: Mapping[str, Sequence[Outcome]], controls: Mapping[str, ConfiguredRow]) -> Figure:
     """A bar for each row, the mean of both directions with the spread over seeds; controls hatched and grey."""
     scores = [found for name in outcomes if (found := measure.of(name, outcomes[name]))]

@@ -13,7 +13,7 @@ from atd.attributes import correlations
 from atd.contrast import precision_at_1
 from atd.neighbours import unit
 from tasks.crosslingual.words import GROUPS, collocation_rows, neighbour_rows, word_pairs
-from tasks.engine.canvas import COLOURS, axes
+from tasks.engine.canvas import COLOURS, axes, picture
 from tasks.engine.result import Result, Table
 from tasks.figures.charts import heatmap
 from tasks.figures.maps import scatter_map
@@ -139,6 +139,7 @@ def unique(rows: list[list]) -> list[list]:
     return [list(row) for row in dict.fromkeys(map(tuple, rows))]
 
 
+@picture
 def size_curves(verdicts: dict[str, list[Verdict]]) -> Figure:
     """A colour for every row, a full line for one direction and a dashed one for the other."""
     figure, ax = axes()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasks.engine.canvas import COLOURS, axes
+from tasks.engine.canvas import COLOURS, axes, picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 LINES = ("-", "--")  # of the first methods, and of those for which no colour is left
 
 
+@picture
 def power_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
     """Share of changed words found against the share of false ones in the list, a line per method."""
     figure, ax = axes(7.4)
@@ -30,6 +31,7 @@ def power_curves(curves: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> Figure:
     return figure
 
 
+@picture
 def histogram(p: np.ndarray) -> Figure:
     """Shares of p in twenty classes; without effects all are equal."""
     figure, ax = axes()

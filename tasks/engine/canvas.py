@@ -1,26 +1,70 @@
-"""One empty plot, and the colours and markers of all pictures."""
+"""One empty plot, the colours and markers of all pictures, and what becomes of a picture that cannot be drawn."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import functools
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ParamSpec
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
+P = ParamSpec("P")
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5c6675", "#b8a100")  # Okabe–Ito
 MARKERS = "osD^vP*X"
 
 
+@dataclass(frozen=True)
+class Undrawn:
+    """In place of a picture: why there is none."""
+
+    reason: str
+
+    @classmethod
+    def of(cls, error: Exception) -> Undrawn:
+        reason = f"This picture could not be drawn: {' '.join(str(error).split()) or type(error).__name__}"
+        print(reason, file=sys.stderr)
+        return cls(reason)
+
+
+def picture(draw: Callable[P, Figure]) -> Callable[P, Figure | Undrawn]:
+    """For functions that draw: a failure costs the picture, not the run whose last step it is."""
+
+    @functools.wraps(draw)
+    def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure | Undrawn:
+        try:
+            return draw(*args, **kwargs)
+        except Exception as error:
+            return Undrawn.of(error)
+
+    return drawn
+
+
 def axes(width: float = 6.4, height: float = 4.0) -> tuple[Figure, Axes]:
-    """One empty plot, drawn without a screen or global state."""
+    """One empty plot, drawn without a screen. Its labels are text as it is: no `$` in a name begins a formula."""
+    import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
+    matplotlib.rcParams["text.parse_math"] = False
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure, figure.add_subplot()
+
+
+def plain_decades(figure: Figure) -> None:
+    """Numbers along logarithmic axes as plain text; matplotlib writes formulas there."""
+    from matplotlib.ticker import LogFormatter
+
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            if axis.get_scale() == "log":
+                axis.set_major_formatter(LogFormatter())
+                axis.set_minor_formatter(LogFormatter(labelOnlyBase=False))
 
 
 def count_along(axis: Axis) -> None:

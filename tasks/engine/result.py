@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from tasks.engine.canvas import Undrawn
+
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MatplotlibFigure
 
@@ -59,9 +61,13 @@ class Result:
     def table(self, title: str, header: Sequence[str], rows: Sequence[Sequence], note: str = "") -> None:
         self.sections.append(Table(title, header, rows, note))
 
-    def figure(self, name: str, figure: MatplotlibFigure, caption: str, title: str | None = None) -> None:
+    def figure(self, name: str, figure: MatplotlibFigure | Undrawn, caption: str, title: str | None = None) -> None:
         """A picture and its file; without a title its name is the heading."""
-        self.sections.append(Figure(name, figure, caption, title or name.replace("_", " ").capitalize()))
+        title = title or name.replace("_", " ").capitalize()
+        if isinstance(figure, Undrawn):
+            self.text(title, [figure.reason])
+        else:
+            self.sections.append(Figure(name, figure, caption, title))
 
     def text(self, title: str, paragraphs: Sequence[str] = (), samples: Sequence[tuple[str, str]] = ()) -> None:
         self.sections.append(Text(title, paragraphs, samples))

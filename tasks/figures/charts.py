@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasks.engine.canvas import COLOURS, MARKERS, axes, count_along
+from tasks.engine.canvas import COLOURS, MARKERS, axes, count_along, picture
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+@picture
 def learning_curves(curves: Mapping[str, Sequence[Mapping[str, float]]], metric: str = "val/perplexity") -> Figure:
     """A metric against the epoch, one line per model."""
     figure, ax = axes()
@@ -28,6 +29,7 @@ def learning_curves(curves: Mapping[str, Sequence[Mapping[str, float]]], metric:
     return figure
 
 
+@picture
 def bars(values: Mapping[str, float], ylabel: str, errors: Mapping[str, float] | None = None) -> Figure:
     figure, ax = axes(max(4.0, 0.9 * len(values) + 1))
     names = list(values)
@@ -41,6 +43,7 @@ def bars(values: Mapping[str, float], ylabel: str, errors: Mapping[str, float] |
     return figure
 
 
+@picture
 def heatmap(matrix: np.ndarray, names: Sequence[str], label: str, columns: Sequence[str] | None = None) -> Figure:
     """A matrix with named rows and columns; small ones show their numbers."""
     columns = names if columns is None else columns
@@ -61,6 +64,7 @@ def heatmap(matrix: np.ndarray, names: Sequence[str], label: str, columns: Seque
     return figure
 
 
+@picture
 def intervals(values: Mapping[str, tuple[float, float, float]], xlabel: str) -> Figure:
     """A point and its interval (value, low, high) for each name, the first on top, and a line at zero."""
     figure, ax = axes(6.4, 0.9 + 0.34 * len(values))

@@ -14,7 +14,7 @@ import numpy as np
 
 from atd.attributes import correlations
 from atd.errors import AtdError
-from tasks.engine.canvas import COLOURS, MARKERS, axes
+from tasks.engine.canvas import COLOURS, MARKERS, Undrawn, axes, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,6 +24,7 @@ COLOURED = 8  # groups with a colour of their own; the rest share one
 LABELLED = 300  # names on a map; of more points only some are labelled
 
 
+@picture
 def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] | None = None) -> Figure:
     """Named points in the plane; no label covers another. The picture grows with the number of labels."""
     labelled = spread_out(points, LABELLED)
@@ -140,17 +141,24 @@ def groups_of(names: Sequence[str], pattern: str) -> list[str]:
     return [part if part in usual else "other" for part in parts]
 
 
-def dendrogram(x_AD: np.ndarray, names: Sequence[str]) -> tuple[list[int], Figure]:
-    """Average-linkage tree on 1 − correlation: the order of its leaves, and the picture."""
-    from scipy.cluster.hierarchy import dendrogram as draw
-    from scipy.cluster.hierarchy import linkage
+def dendrogram(x_AD: np.ndarray, names: Sequence[str]) -> tuple[list[int], Figure | Undrawn]:
+    """Average-linkage tree on 1 − correlation: the order of its leaves from the top, and the picture."""
+    from scipy.cluster.hierarchy import leaves_list, linkage
     from scipy.spatial.distance import squareform
 
     distance = np.clip(1 - correlations(x_AD), 0, 2)
     np.fill_diagonal(distance, 0)
+    tree = linkage(squareform(distance, checks=False), "average", optimal_ordering=len(names) <= 500)
+    return leaves_list(tree)[::-1].tolist(), tree_picture(tree, names)
+
+
+@picture
+def tree_picture(tree: np.ndarray, names: Sequence[str]) -> Figure:
+    from scipy.cluster.hierarchy import dendrogram as draw
+
     figure, ax = axes(7.0, max(3.0, 0.22 * len(names) + 0.8))
-    tree = draw(
-        linkage(squareform(distance, checks=False), "average", optimal_ordering=len(names) <= 500),
+    draw(
+        tree,
         labels=list(names),
         orientation="right",
         ax=ax,
@@ -160,4 +168,4 @@ def dendrogram(x_AD: np.ndarray, names: Sequence[str]) -> tuple[list[int], Figur
     )
     ax.set_xlabel("1 − correlation")
     ax.spines[["top", "right", "left"]].set_visible(False)
-    return tree["leaves"][::-1], figure
+    return figure

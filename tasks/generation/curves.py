@@ -13,7 +13,7 @@ import numpy as np
 from rich.progress import track
 
 from atd.encoded import EncodedCorpus
-from tasks.engine.canvas import COLOURS, MARKERS, axes
+from tasks.engine.canvas import COLOURS, MARKERS, axes, picture
 from tasks.engine.result import Result
 from tasks.generation.judge import CONTEXT, Judge, Reading, pieces
 from tasks.generation.rivals import MEANING, Copies, Sampler
@@ -121,7 +121,7 @@ def report(
     )
     result.figure(
         "style_against_fluency",
-        picture(curves, texts),
+        curves_picture(curves, texts),
         f"Samples of {words} words at several temperatures, one curve per writer; the ring is at the lowest "
         "temperature. Up: more samples taken for the book asked for. Right: words in a better order. "
         "real text, shuffled keeps its words and loses their order.",
@@ -133,7 +133,8 @@ def report(
     result.table("Style and fluency at every temperature", header, rows, f"{meaning}.")
 
 
-def picture(curves: Mapping[str, Curve], texts: Mapping[str, Point]) -> Figure:
+@picture
+def curves_picture(curves: Mapping[str, Curve], texts: Mapping[str, Point]) -> Figure:
     figure, ax = axes(7.5, 4.5)
     for i, (name, curve) in enumerate(curves.items()):
         points = [curve[t] for t in sorted(curve)]

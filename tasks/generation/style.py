@@ -16,7 +16,7 @@ from torch import Tensor
 
 from atd.encoded import EncodedCorpus
 from atd.inference import infer
-from tasks.engine.canvas import axes
+from tasks.engine.canvas import axes, picture
 from tasks.engine.result import Result
 from tasks.figures.charts import heatmap
 from tasks.generation.judge import Judge, confusion, evenly
@@ -113,6 +113,7 @@ def lie_between(writer: Writer, judge: Judge) -> np.ndarray:
     return (odds < high) & (odds > low)
 
 
+@picture
 def mix_figure(writer: Writer, judge: Judge) -> Figure:
     """What samples are taken for on the way from one book to another."""
     names, x_AD = writer.names, writer.x_AD

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from datamodules.treebank import LABELS, lines
-from tasks.engine.canvas import COLOURS, MARKERS, axes
+from tasks.engine.canvas import COLOURS, MARKERS, axes, picture
 from tasks.engine.result import Result
 from tasks.engine.rows import Outcome
 from tasks.figures.charts import bars, heatmap, learning_curves
 from tasks.sentiment.scores import confusion
 from tasks.sentiment.study import Study, arrays_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 WITH_CLASSIFIER, IN_VECTORS = "with the classifier", "into the vectors"
 WHAT = {  # by row: what it is, and where it is told the labels
@@ -106,6 +110,12 @@ def show_map(result: Result, x: np.ndarray, label: np.ndarray, row: str) -> None
     if len(x) < 10:
         return
     points = TSNE(perplexity=min(30, len(x) // 4), init="pca", random_state=0).fit_transform(x)
+    caption = f"t-SNE of {len(x)} test sentences' vectors ({row}), by true label."
+    result.figure("sentence_map", sentence_map(points, label), caption)
+
+
+@picture
+def sentence_map(points: np.ndarray, label: np.ndarray) -> Figure:
     figure, ax = axes(7.0, 6.0)
     for k, name in enumerate(LABELS):
         chosen = points[label == k]
@@ -113,7 +123,7 @@ def show_map(result: Result, x: np.ndarray, label: np.ndarray, row: str) -> None
     ax.legend()
     ax.set_xticks([])
     ax.set_yticks([])
-    result.figure("sentence_map", figure, f"t-SNE of {len(x)} test sentences' vectors ({row}), by true label.")
+    return figure
 
 
 def show_neighbours(result: Result, study: Study, x: np.ndarray, row: str) -> None:

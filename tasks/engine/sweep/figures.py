@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tasks.engine.canvas import COLOURS, axes, count_along
+from tasks.engine.canvas import COLOURS, axes, count_along, picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 PRUNED = "#9aa4b2"
 
 
+@picture
 def history(trials: Sequence[Trial], metric: str, lower: bool) -> Figure:
     """Each trial's value, and the best so far."""
     figure, ax = axes()
@@ -45,6 +46,7 @@ def spread(ax: Axes, values: Sequence[float], lower: bool) -> None:
         ax.set_yscale("log")
 
 
+@picture
 def parallel_coordinates(trials: Sequence[Trial], names: Sequence[str], metric: str, lower: bool) -> Figure:
     """One line per finished trial through its settings to its value; the better, the darker, the best in orange."""
     done = sorted((t for t in trials if t.state == "complete"), key=lambda t: t.final, reverse=lower)
@@ -90,6 +92,7 @@ def scale(column: Sequence[Any]) -> tuple[np.ndarray, list[tuple[float, str]]]:
     return place_of(values), [(float(place_of(m)), f"{m:.3g}") for m in marks]
 
 
+@picture
 def importances(shares: Mapping[str, float]) -> Figure:
     """How much of the spread of values each setting explains."""
     names = sorted(shares, key=lambda name: shares[name])
@@ -102,6 +105,7 @@ def importances(shares: Mapping[str, float]) -> Figure:
     return figure
 
 
+@picture
 def curves(trials: Sequence[Trial], metric: str, best: Trial, lower: bool) -> Figure:
     """The watched validation curve of every trial."""
     figure, ax = axes()
