@@ -17,10 +17,10 @@ import functools
 import inspect
 import types
 import typing
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import isfinite
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
 from atd.errors import AtdError
 
@@ -30,22 +30,33 @@ UNIONS = (typing.Union, types.UnionType)
 
 @dataclass(frozen=True)
 class Rule:
-    """What a value must be, and the words for it: "K must be <says>"."""
+    """What a value must be, and the words for it: "K must be <says>". `made` is what `read` makes of it."""
 
     fits: Callable[[Any], bool]
     says: str
+    made: Callable[[Any], Any] = lambda v: v
+
+
+def as_name(value: Any) -> str:
+    """A name as it was typed: one such as `-1` or `true` arrives as something else."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 ANYTHING = Rule(lambda v: True, "anything")
 TEXT = Rule(lambda v: isinstance(v, str), "text")
 TRUTH = Rule(lambda v: type(v) is bool, "true or false")  # 1 == True, but a number is no yes or no
 MAPPING = Rule(lambda v: isinstance(v, Mapping), "a mapping")
+NAME = Rule(lambda v: isinstance(v, str | int | float), "a name", as_name)
+Name: TypeAlias = Annotated[str, NAME]
+SMALLEST, LARGEST = 1e-12, 2**31 - 1  # of the numbers of any setting: arithmetic holds in single precision, too
 
 
-def whole(low: int | None = None) -> Rule:
-    if low is None:
-        return Rule(lambda v: type(v) is int, "a whole number")
-    return Rule(lambda v: type(v) is int and v >= low, f"a whole number, {low} or more")
+def whole(low: int | None = None, high: int | None = None) -> Rule:
+    def fits(v: Any) -> bool:
+        return type(v) is int and (low is None or v >= low) and (high is None or v <= high)
+
+    above = "" if low is None else f", {low} or more"
+    return Rule(fits, f"a whole number{above}" + ("" if high is None else f", at most {high}"))
 
 
 def number(low: float = float("-inf"), high: float = float("inf"), open_low: bool = False) -> Rule:
@@ -68,22 +79,31 @@ def some_of(*choices: str) -> Rule:
 
 
 def listed(rule: Rule) -> Rule:
-    return Rule(lambda v: _is_list(v) and all(map(rule.fits, v)), f"a list, each {rule.says}")
+    def fits(v: Any) -> bool:
+        return _is_list(v) and all(map(rule.fits, v))
+
+    return Rule(fits, f"a list, each {rule.says}", lambda v: list(map(rule.made, v)))
 
 
 def mapped(rule: Rule) -> Rule:
     def fits(v: Any) -> bool:
         return isinstance(v, Mapping) and all(map(rule.fits, v.values()))
 
-    return Rule(fits, f"a mapping, each value {rule.says}")
+    return Rule(fits, f"a mapping, each value {rule.says}", lambda v: {key: rule.made(one) for key, one in v.items()})
 
 
 def optional(rule: Rule) -> Rule:
-    return Rule(lambda v: v is None or rule.fits(v), f"{rule.says}, or null")
+    def made(v: Any) -> Any:
+        return None if v is None else rule.made(v)
+
+    return Rule(lambda v: v is None or rule.fits(v), f"{rule.says}, or null", made)
 
 
 def either(first: Rule, second: Rule) -> Rule:
-    return Rule(lambda v: first.fits(v) or second.fits(v), f"{first.says}, or {second.says}")
+    def made(v: Any) -> Any:
+        return first.made(v) if first.fits(v) else second.made(v)
+
+    return Rule(lambda v: first.fits(v) or second.fits(v), f"{first.says}, or {second.says}", made)
 
 
 def read(kind: type[T], values: Mapping[str, Any], where: str) -> T:
@@ -91,28 +111,33 @@ def read(kind: type[T], values: Mapping[str, Any], where: str) -> T:
     hints = typing.get_type_hints(kind, include_extras=True)
     expected = {f.name: hints[f.name] for f in fields(typing.cast(Any, kind))}
     plain = check_values(expected, values, where, needed=expected)
-    nested = {name: read(hint, plain[name], f"{where}.{name}") for name, hint in expected.items() if _is_settings(hint)}
+    nested = {name: read(hint, plain[name], _key(where, name)) for name, hint in expected.items() if _is_settings(hint)}
     return kind(**(plain | nested))
 
 
 def check_values(
     expected: Mapping[str, Any], values: Mapping[str, Any], where: str, needed: Iterable[str]
 ) -> dict[str, Any]:
-    """Every value against the type it should have; unknown keys, and needed ones that are not there, are errors."""
-    plain = dict(values)
-    for name in plain:
+    """Every value as the type it should have; unknown keys, and needed ones that are not there, are errors."""
+    for name in values:
         if name not in expected:
-            near = difflib.get_close_matches(name, expected, n=1)
+            near = difflib.get_close_matches(str(name), expected, n=1)
             hint = f" (did you mean {near[0]}?)" if near else ""
-            raise AtdError(f"{where}.{name}: no such key{hint}; {where} has {', '.join(expected)}")
+            place = where or "the top level"
+            raise AtdError(f"{_key(where, name)}: no such key{hint}; {place} has {', '.join(expected)}")
     for name in needed:
-        if name not in plain:
-            raise AtdError(f"{where}.{name}: missing; give it a value")
-    for name, value in plain.items():
+        if name not in values:
+            raise AtdError(f"{_key(where, name)}: missing; give it a value")
+    made = {}
+    for name, value in values.items():
         rule = rule_of(expected[name])
+        if rule is not MAPPING and any(map(_is_extreme, _leaves(value))):
+            sizes = f"0, or from {SMALLEST:g} to {LARGEST} in size"
+            raise AtdError(f"{_key(where, name)}={_shown(value)}: too large or too small; a number is {sizes}")
         if not rule.fits(value):
-            raise AtdError(f"{where}.{name}={value}: must be {rule.says}")
-    return plain
+            raise AtdError(f"{_key(where, name)}={_shown(value)}: must be {rule.says}")
+        made[name] = rule.made(value)
+    return made
 
 
 def check_call(kind: type, values: Mapping[str, Any], where: str) -> None:
@@ -127,7 +152,7 @@ def check_call(kind: type, values: Mapping[str, Any], where: str) -> None:
     for name, value in values.items():
         if isinstance(value, Mapping):
             for part in filter(_is_settings, parts_of(hints[name])):
-                check_call(part, value, f"{where}.{name}")
+                check_call(part, value, _key(where, name))
 
 
 def parameters(kind: type) -> dict[str, tuple[Any, bool]]:
@@ -183,3 +208,27 @@ def _is_settings(hint: Any) -> bool:
 
 def _is_list(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _is_extreme(value: Any) -> bool:
+    return isinstance(value, int | float) and (0 < abs(value) < SMALLEST or LARGEST < abs(value) < float("inf"))
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    """The single values that lists and mappings hold."""
+    parts = value.values() if isinstance(value, Mapping) else value if _is_list(value) else None
+    if parts is None:
+        yield value
+    else:
+        for part in parts:
+            yield from _leaves(part)
+
+
+def _key(where: str, name: Any) -> str:
+    return f"{where}.{name}" if where else str(name)
+
+
+def _shown(value: Any, most: int = 200) -> str:
+    """A value on one line."""
+    text = "null" if value is None else " ".join(str(value).split()) or repr(value)
+    return text if len(text) <= most else f"{text[:most]}…"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from atd.card import has_attributes
 from atd.errors import AtdError
 from atd.export import Written, write_folder
-from atd.settings import MAPPING, TEXT, either, listed, some_of
+from atd.settings import MAPPING, NAME, either, listed, some_of
 from atd.vector_files import KINDS
 from tasks.engine.check import Fits
 from tasks.engine.result import Result
@@ -32,7 +32,7 @@ FITS = Fits()
 class Settings:
     name: str
     kinds: Annotated[list[str], some_of(*KINDS)]
-    given: Annotated[Any, either(TEXT, listed(either(TEXT, MAPPING)))]  # mixes, each with word vectors of its own
+    given: Annotated[Any, either(NAME, listed(either(NAME, MAPPING)))]  # mixes, each with word vectors of its own
     attributes: bool  # their vectors, too
 
 

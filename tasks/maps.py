@@ -15,7 +15,7 @@ import numpy as np
 from atd.attributes import correlations
 from atd.errors import AtdError
 from atd.expression import parse
-from atd.settings import number, one_of, whole
+from atd.settings import Name, number, one_of, whole
 from tasks.engine.check import Fits
 from tasks.engine.result import Result
 from tasks.engine.settings import typed
@@ -37,7 +37,7 @@ class Settings:
     method: Annotated[str, one_of("tsne", "mds", "pca")]
     perplexity: Annotated[float, number(0, open_low=True)]  # t-SNE's number of effective neighbours
     colour: str  # what of a name gives its colour, as a regular expression
-    mix: list[str] | str  # mixes of attributes: which attributes are nearest to them
+    mix: list[Name] | Name  # mixes of attributes: which attributes are nearest to them
     shown: Annotated[int, whole(1)]  # nearest attributes listed
 
 

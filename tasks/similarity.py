@@ -19,7 +19,7 @@ from atd.attributes import correlations
 from atd.errors import AtdError
 from atd.lm import UnsharedLM
 from atd.neighbours import attribute_shift, compare, neighbours, query_vector, rank_shift, unit
-from atd.settings import optional, whole
+from atd.settings import Name, as_name, optional, whole
 from atd.vocabulary import SPECIALS
 from tasks.engine.check import Fits
 from tasks.engine.result import Result
@@ -33,6 +33,7 @@ SPECIAL_IDS = range(len(SPECIALS))
 REPORTED_ATTRIBUTES = 300  # at most so many attributes are compared for one word; each costs a V×K product
 
 FITS = Fits()
+GROUPS = {"query": Name | list[Name] | None, "a": Name | None, "b": Name | None}  # keys beside the task's own
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Settings:
     frequent: Annotated[int | None, optional(whole(1))]  # words among which those that change most are looked for
     shown: Annotated[int, whole(1)]  # rows of each list
     min_count: Annotated[int, whole(0)]  # uses of a word under an attribute, at least, for it to be listed there
-    rows: list[dict[str, str]]  # instead of query, a and b
+    rows: list[dict[str, Name]]  # instead of query, a and b
 
 
 @torch.inference_mode()
@@ -52,7 +53,8 @@ def run(cfg: DictConfig, out: Path) -> Result:
     x_AD = trained.model.vectors()
     if isinstance(trained.model, UnsharedLM):
         return across_languages(trained, x_AD, as_list(cfg.query), task)
-    a, b = (cfg.a, cfg.b) if cfg.a and cfg.b else named_pair(cfg, trained, x_AD)
+    asked = [None if name is None else as_name(name) for name in (cfg.a, cfg.b)]
+    a, b = named_pair(cfg, asked, trained, x_AD)
     x_a, x_b = trained.x(a), trained.x(b)
     often = used(trained, a, task.min_count) & used(trained, b, task.min_count)
     changed, shift = changed_words(trained, x_a, x_b, task, often)
@@ -74,8 +76,10 @@ def run(cfg: DictConfig, out: Path) -> Result:
     return result
 
 
-def as_list(query: str | Sequence[str] | None) -> list[str]:
-    return [] if query is None else [query] if isinstance(query, str) else [str(q) for q in query]
+def as_list(query: Name | Sequence[Name] | None) -> list[str]:
+    if query is None:
+        return []
+    return [as_name(query)] if isinstance(query, str | int | float) else list(map(as_name, query))
 
 
 def phrase(trained: Trained, query: str) -> list[int]:
@@ -86,17 +90,19 @@ def phrase(trained: Trained, query: str) -> list[int]:
     return words
 
 
-def named_pair(cfg: DictConfig, trained: Trained, x_AD: torch.Tensor) -> tuple[str, str]:
+def named_pair(cfg: DictConfig, asked: list[str | None], trained: Trained, x_AD: torch.Tensor) -> tuple[str, str]:
     """What the user named; for the rest the attribute least like it, or the two least alike."""
     names = trained.attributes
+    a, b = asked
+    if a and b:
+        return a, b
     if len(names) < 2:
         raise AtdError(f"checkpoint={cfg.checkpoint}: has {len(names)} attribute; comparing needs two")
     similar = correlations(x_AD.numpy())
-    if cfg.a or cfg.b:
-        mix = cfg.a or cfg.b
+    if mix := a or b:
         x = trained.x(mix)
         other = names[int((unit(x_AD - x_AD.mean(0)) @ (x - x_AD.mean(0))).argmin())]
-        return (mix, other) if cfg.a else (other, mix)
+        return (mix, other) if a else (other, mix)
     i, j = np.unravel_index(similar.argmin(), similar.shape)
     return names[i], names[j]
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from atd.settings import listed, number, one_of, optional, whole
+from atd.settings import Name, listed, number, one_of, optional, whole
 from tasks.engine.check import LANGUAGE_MODELS, Fits
+from tasks.engine.groups import PROCESSES
 from tasks.learning.controls import MEANING
 
 FITS = Fits(
@@ -19,12 +20,12 @@ FITS = Fits(
 @dataclass(frozen=True)
 class Settings:
     name: str
-    word: str | None  # whose neighbours are compared; None = the words that change most between a and b
-    a: str | None  # two attributes to compare and to mix; None = the two least alike
-    b: str | None
+    word: Name | None  # whose neighbours are compared; None = the words that change most between a and b
+    a: Name | None  # two attributes to compare and to mix; None = the two least alike
+    b: Name | None
     words: Annotated[int, whole(1)]  # length of each sample
     temperature: Annotated[float, number(0)]
     controls: Annotated[list[str] | None, optional(listed(one_of(*MEANING)))]  # None = the usual three
     seeds: Annotated[int, whole(1)]
     steps: Annotated[list[float], listed(number(0, open_low=True))]  # step sizes tried, relative to optim.lr
-    workers: Annotated[int | None, optional(whole(1))]  # models trained side by side; None = `side_by_side`
+    workers: Annotated[int | None, optional(PROCESSES)]  # models trained side by side; None = `side_by_side`

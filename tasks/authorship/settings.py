@@ -7,6 +7,7 @@ from typing import Annotated
 
 from atd.settings import Rule, listed, number, one_of, optional, some_of, whole
 from tasks.engine.check import LANGUAGE_MODELS, Fits
+from tasks.engine.groups import PROCESSES
 
 FITS = Fits(data=("Blogs",), models=("atd", "paper"), optims=LANGUAGE_MODELS)
 PARTS = ("experiments", "likelihood", "composition", "mixture")
@@ -30,7 +31,7 @@ class Settings:
     name: str
     parts: Annotated[list[str], some_of(*PARTS)]
     folds: Annotated[int, whole(2)]
-    workers: Annotated[int, whole(1)]  # folds scored side by side, one thread each
+    workers: Annotated[int, PROCESSES]  # folds scored side by side, one thread each
     min_df: Annotated[int, whole(1)]  # tf-idf: a token must occur in so many training posts
     dense: Annotated[float, number(0, open_low=True)]  # norm of a document vector beside tf-idf's 1
     weights: Annotated[str, one_of("log", "probability")]  # of attribute vectors in an inferred one

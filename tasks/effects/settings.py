@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from atd.settings import number, whole
+from atd.settings import listed, number, whole
 
 
 @dataclass(frozen=True)
@@ -15,8 +15,8 @@ class Settings:
     K: Annotated[int, whole(2)]  # length of word vectors, counted from the text itself
     subjects: Annotated[int, whole(2)]
     pairs: Annotated[int, whole(2)]  # of words that swap places
-    documents: list[int]  # numbers of documents, each with each share
-    shares: list[float]  # probabilities of a swap under value 1
+    documents: Annotated[list[int], listed(whole(1))]  # numbers of documents, each with each share
+    shares: Annotated[list[float], listed(number(0, 1))]  # probabilities of a swap under value 1
     tilt: Annotated[float, number(0)]  # for one row: how much likelier some subjects are under one value (log ratio)
     min_documents: Annotated[int, whole(3)]
     reach: Annotated[int, whole(1)]

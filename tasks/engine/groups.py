@@ -9,11 +9,39 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from atd.settings import either, number, one_of, optional, whole
+from atd.settings import either, listed, number, one_of, optional, whole
 
+PRECISIONS = ("auto", "32-true", "16-mixed", "bf16-mixed", "bf16-true", "64-true")  # auto, and some of Lightning's
+PROCESSES = whole(1, 1024)  # or threads: more are a slip of the keyboard
 POSITIVE = number(0, open_low=True)
 SHARE = number(0, 0.99)
 FACTOR = number(0, 1, open_low=True)
+
+
+@dataclass(frozen=True)
+class Paths:
+    data: str
+    cache: str
+    outputs: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """The top level: conf/config.yaml. What its groups hold is said below, by the task and by the DataModule."""
+
+    seed: Annotated[int, whole(0)]
+    resume: str | None
+    checkpoint: str | None
+    init_from: str | None
+    freeze: bool
+    paths: Paths
+    data: dict[str, Any]
+    model: dict[str, Any]
+    optim: dict[str, Any]
+    trainer: dict[str, Any]
+    logger: dict[str, Any]
+    inference: dict[str, Any]
+    task: dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -71,7 +99,7 @@ class Ranking:
     D: Annotated[int, whole(1)]
     sharing: Annotated[str, one_of("shared", "separate")]
     activation: Annotated[str, one_of("relu", "identity")]
-    ngrams: list[int]
+    ngrams: Annotated[list[int], listed(whole(1))]
     buckets: Annotated[int, whole(1)]
     vectors: str | None
     fixed: bool
@@ -123,11 +151,11 @@ class RowSteps:
 @dataclass(frozen=True)
 class Trainer:
     accelerator: Annotated[str, one_of("cpu", "gpu")]
-    devices: Annotated[int | str, either(whole(1), one_of("auto"))]
-    num_nodes: Annotated[int, whole(1)]
+    devices: Annotated[int | str, either(PROCESSES, one_of("auto"))]
+    num_nodes: Annotated[int, PROCESSES]
     strategy: Annotated[str, one_of("auto", "ddp", "fsdp")]
-    precision: str
-    threads: Annotated[int | None, optional(whole(1))]
+    precision: Annotated[str, one_of(*PRECISIONS)]
+    threads: Annotated[int | None, optional(PROCESSES)]
     max_epochs: Annotated[int, whole(1)]
     min_steps: Annotated[int, whole(0)]
     patience: Annotated[int, whole(1)]
@@ -177,7 +205,7 @@ class Sweep:
     direction: Annotated[str, one_of("minimize", "maximize")]
     trials: Annotated[int, whole(1)]
     startup: Annotated[int, whole(1)]
-    parallel: Annotated[int, whole(1)]
+    parallel: Annotated[int, PROCESSES]
     seed: Annotated[int, whole(0)]
     watch: str | None
     grace: Annotated[int, whole(1)]

@@ -202,7 +202,7 @@ def resume_arguments(arguments: list[str]) -> list[str]:
     folder = next((a.partition("=")[2] for a in arguments if is_resume(a)), None)
     if not folder or folder == "null":
         return arguments
-    if not (Path(folder) / "config.yaml").is_file():
+    if not os.path.isfile(f"{folder}/config.yaml"):  # of a name that no file can have, too
         raise AtdError(f"resume={folder}: no config.yaml there; give the folder of a run, such as outputs/attributes/…")
     others = [a for a in arguments if not is_resume(a)]
     if others:

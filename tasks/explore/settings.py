@@ -14,6 +14,6 @@ FITS = Fits()
 @dataclass(frozen=True)
 class Settings:
     name: str
-    port: Annotated[int, whole(0)]  # 0 = any free port
+    port: Annotated[int, whole(0, 65535)]  # 0 = any free port
     newest: Annotated[int, whole(1)]  # runs offered when no checkpoint is given
     seconds: Annotated[float | None, optional(number(0, open_low=True))]  # stop by itself after so long

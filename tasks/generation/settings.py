@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from atd.settings import listed, number, optional, whole
+from atd.settings import Name, listed, number, optional, whole
 from tasks.engine.check import LANGUAGE_MODELS, Fits
 
 FITS = Fits(data=("Gutenberg", "TableCorpus"), models=("atd", "paper"), optims=LANGUAGE_MODELS)
@@ -23,6 +23,6 @@ class Settings:
     top_k: Annotated[int | None, optional(whole(1))]
     top_p: Annotated[float | None, optional(number(0, 1, open_low=True))]  # both for the samples shown
     start: str  # text the shown samples begin with
-    mix: list[str]  # what to show samples of; empty = every book and the paper's mix
+    mix: list[Name]  # what to show samples of; empty = every book and the paper's mix
     like: str | None  # a text file: its vector is inferred, and a sample shown
     matrix_words: Annotated[int, whole(100)]  # held-out words per book for the table of every book under every vector

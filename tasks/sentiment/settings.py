@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 from atd.errors import AtdError
 from atd.settings import listed, number, one_of, some_of, whole
 from tasks.engine.check import LANGUAGE_MODELS, Fits
+from tasks.engine.groups import PROCESSES
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -68,7 +69,7 @@ class Settings:
     rows: Annotated[list[str], some_of(*ROWS)]
     stack: Annotated[list[str], listed(one_of(*STACKED))]  # those of `rows` that dev may add to atd-best
     seeds: Annotated[int, whole(1)]
-    workers: Annotated[int, whole(1)]  # rows run side by side, one thread each
+    workers: Annotated[int, PROCESSES]  # rows run side by side, one thread each
     members: Annotated[int, whole(1)]  # tree encoders per seed in the ensemble
     tree: Tree
     context: Context

@@ -8,13 +8,16 @@ import sys
 from pathlib import Path
 
 import pytest
+import torch
 from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf, open_dict
 
 from atd import precision
 from atd.errors import AtdError
-from tasks.engine.check import check
+from tasks.attributes.settings import Settings
+from tasks.engine.check import CONF, check, explain
 from tasks.engine.job import run
+from tasks.engine.settings import typed
 
 ROOT = Path(__file__).parent.parent.parent.parent
 
@@ -47,8 +50,21 @@ def test_bf16_on_a_cpu_is_accepted_where_it_pays(monkeypatch):
         ("model.activation=tanh", "one of relu, identity"),
         ("optim.lr=0", "optim.lr=0: must be a number above 0"),
         ("optim.lr_decay=1.2", "at most 1"),
-        ("trainer.threads=0", "a whole number, 1 or more, or null"),
+        ("trainer.threads=0", "a whole number, 1 or more, at most 1024, or null"),
+        ("trainer.threads=99999", "a whole number, 1 or more, at most 1024, or null"),
+        ("trainer.precision=half", "trainer.precision=half: must be one of auto, 32-true"),
         ("seed=-1", "seed=-1: must be a whole number, 0 or more"),
+        ("seed=99999999999", "seed=99999999999: too large or too small; a number is 0, or from 1e-12 to 2147483647"),
+        ("task.temperature=1e-40", "task.temperature=1e-40: too large or too small"),
+        ("task.steps=[1,1e40]", "task.steps=.1, 1e.40.: too large or too small"),
+        ("optim.lr=nan", "optim.lr=nan: must be a number above 0"),
+        ("+surplus=1", "surplus: no such key; the top level has seed, "),
+        ("checkpoint=[a]", r"checkpoint=.'a'.: must be text, or null"),
+        ("paths.cache=null", "paths.cache=null: must be text"),
+        ("~logger", "logger: nothing is no choice; choose logger=csv, none, tensorboard or wandb"),
+        ("task=[]", "task: nothing is no choice; choose task=attributes, "),
+        ("model.name=[atd]", "no choice; choose model="),
+        ("model.K=${nowhere}", "model.K: Interpolation key 'nowhere' not found"),
         ("trainer.precision=16-mixed", "trainer.precision=16-mixed: emulated and very slow here"),
         ("model.sparse=true", "needs optim=adagrad"),
         ("task.words=0", "task.words=0: must be a whole number, 1 or more"),
@@ -63,6 +79,42 @@ def test_impossible_values_are_explained(override, says):
     with pytest.raises(AtdError, match=says) as error:
         check(composed(*companions, override))
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("word", "says"),
+    [
+        ("logger=null", "logger=null: no such choice; logger is one of csv, none, tensorboard, wandb"),
+        ("data=1", "data=1: no such choice; data is one of blogs"),
+        ("++model=1", "force-add of config groups is not supported: '++model=1'"),
+        ("seed=1,2", "Ambiguous value for argument 'seed=1,2'"),
+        ("model@x=atd", "model@x=atd"),
+    ],
+)
+def test_what_hydra_refuses_is_explained(word, says):
+    with pytest.raises(Exception) as error:  # Hydra has a dozen
+        check(composed(word))
+    line = explain(error.value, CONF, [word])
+    assert line is not None and says in line and "\n" not in line
+
+
+def test_an_error_of_the_program_is_not_explained_away():
+    with pytest.raises(TypeError) as error:
+        check(None)  # type: ignore[arg-type]
+    assert explain(error.value, CONF) is None
+
+
+def test_too_little_memory_is_one_line():
+    with pytest.raises(RuntimeError) as error:
+        torch.empty(2**50)
+    assert "too little memory" in str(explain(error.value, CONF))
+
+
+@pytest.mark.parametrize(("typed_in", "name"), [("-1", "-1"), ("1984", "1984"), ("true", "true"), ("1.5", "1.5")])
+def test_a_name_may_look_like_a_number(typed_in, name):
+    cfg = composed(f"task.a={typed_in}")
+    check(cfg)
+    assert typed(Settings, cfg.task).a == name
 
 
 @pytest.mark.parametrize(
@@ -115,6 +167,8 @@ def test_every_task_says_what_it_works_with():
         (["modell.F=3"], "modell: no such key (did you mean model?)"),
         (["task=sentimnet"], "task=sentimnet: no such choice; task is one of "),
         (["model.F=[1"], "model.F=[1: cannot be read as key=value"),
+        (["logger=null"], "logger=null: no such choice; logger is one of "),
+        (["+resume=nowhere"], "resume=nowhere: no config.yaml there"),
         (["model.F=0"], "model.F=0: must be a whole number, 1 or more"),
         (["resume=nowhere"], "resume=nowhere: no config.yaml there"),
         (["task.a=moby"], "task.a=moby: no attribute is called 'moby'; did you mean "),
