@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
@@ -49,8 +50,10 @@ class Column:
         if not known_n.any():
             raise AtdError(f"column {name!r} holds no number to lay knots on")
         places = np.unique(np.quantile(numbers_n[known_n], np.linspace(0, 1, knots)))
-        names = [f"{place:g}" for place in places] + [MISSING] * (not known_n.all())
-        return cls(name, names, places.tolist())
+        names = [f"{place:g}" for place in places]
+        if len(set(names)) < len(names):
+            names = [repr(place) for place in places.tolist()]
+        return cls(name, names + [MISSING] * (not known_n.all()), places.tolist())
 
     def joined(self, new: Column) -> Column:
         """The values of this column, in their places, and after them those that only the new one has.
@@ -149,14 +152,22 @@ class Design:
 
     @property
     def names(self) -> list[str]:
-        """Of all attributes: `f` of a lone column, `gender=f` of one of several, `20s/f` of all columns together."""
-        out = []
+        """Of all attributes: `f` of a lone column, `gender=f` of one of several, `20s/f` of all columns together.
+
+        Values may hold such signs themselves: of two that would have the same name, both are written out further.
+        """
+        out, longer, quoted = [], [], []
         for term, codes in zip(self.terms, self.combinations, strict=True):
             whole = len(term) == len(self.columns)
             for row in codes:
                 values = [self.columns[q].values[i] for q, i in zip(term, row, strict=True)]
                 named = [f"{self.columns[q].name}={value}" for q, value in zip(term, values, strict=True)]
                 out.append("/".join(values if whole else named))
+                longer.append("/".join(named))
+                quoted.append("/".join(map(repr, named)))
+        for clearer in (longer, quoted):
+            times = Counter(out)
+            out = [new if times[old] > 1 else old for old, new in zip(out, clearer, strict=True)]
         return out
 
     @property

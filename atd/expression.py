@@ -11,7 +11,8 @@ from torch import Tensor
 
 from atd.errors import AtdError
 
-TERM = re.compile(r"\s*(?P<sign>[+\-−]?)\s*(?:(?P<factor>\d+(?:\.\d*)?|\.\d+)\s*[*×·]\s*)?")
+SIGN = re.compile(r"\s*([+\-−]?)\s*")
+FACTOR = re.compile(r"(\d+(?:\.\d*)?|\.\d+)\s*[*×·]\s*")
 NEXT_TERM = re.compile(r"\s+[+\-−]\s|\s*$")
 
 
@@ -19,29 +20,38 @@ def parse(text: str, names: Sequence[str]) -> Tensor:
     """The weight of every attribute in `names` (A). The mixed vector is `parse(text, names) @ vectors_AD`.
 
     Names may hold any characters, signs and digits included: a text that is a name is that name, even `-1` or
-    `2*x`, and at each place of a sum the longest known name counts, so `m/30/arts - f/20/arts` needs no quotes.
-    Without a factor the weight is 1.
+    `2*x`, and so is each part of a sum, so that `m/30/arts - f/20/arts` needs no quotes. Of several names the longest
+    counts. Without a factor the weight is 1.
     """
     index = {name: i for i, name in enumerate(names)}
     weights = torch.zeros(len(names))
     if text in index:
         weights[index[text]] = 1
         return weights
-    longest_first = sorted(index, key=len, reverse=True)
-    at = 0
+    if not text.strip():
+        raise AtdError("the mix is empty; name at least one attribute" + (f", such as {names[0]!r}" if names else ""))
+    longest_first = sorted(filter(None, index), key=len, reverse=True)
+
+    def name_at(place: int) -> str | None:
+        return next((n for n in longest_first if text.startswith(n, place) and _ends(text, place + len(n))), None)
+
+    at = begin = len(text) - len(text.lstrip())
     while at < len(text.rstrip()):
-        term = TERM.match(text, at)
-        assert term is not None  # every part of it is optional
-        if at and not term["sign"]:
-            raise AtdError(f"mix {text!r}: expected + or - before {text[at:].strip()!r}")
-        at = term.end()
-        name = next((n for n in longest_first if text.startswith(n, at) and _ends(text, at + len(n))), None)
+        weight, name = 1.0, name_at(at) if at == begin else None
+        if name is None:
+            sign = SIGN.match(text, at)
+            assert sign is not None  # every part of it is optional
+            if at > begin and not sign[1]:
+                raise AtdError(f"mix {text!r}: expected + or - before {text[at:].strip()!r}")
+            weight, at = -1.0 if sign[1] in ("-", "−") else 1.0, sign.end()
+            name = name_at(at)
+        if name is None and (factor := FACTOR.match(text, at)):
+            weight, at = weight * float(factor[1]), factor.end()
+            name = name_at(at)
         if name is None:
             raise _unknown(text, at, names)
-        weights[index[name]] += (-1 if term["sign"] in ("-", "−") else 1) * float(term["factor"] or 1)
+        weights[index[name]] += weight
         at += len(name)
-    if not text.strip():
-        raise AtdError(f"the mix is empty: name at least one attribute, such as {names[0]!r}")
     return weights
 
 
@@ -52,7 +62,10 @@ def nearest_names(name: str, names: Sequence[str], n: int = 3) -> list[str]:
 
 
 def _ends(text: str, at: int) -> bool:
-    return at == len(text) or text[at].isspace() or text[at] in ("+", "-", "−")
+    """Whether a name may end here: at the end, a blank or a sign, unless it is the factor of another."""
+    if at == len(text):
+        return True
+    return (text[at].isspace() or text[at] in "+-−") and text[at:].lstrip()[:1] not in ("*", "×", "·")
 
 
 def _unknown(text: str, at: int, names: Sequence[str]) -> AtdError:

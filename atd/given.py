@@ -66,6 +66,9 @@ def named(text: str, design: Design) -> tuple[np.ndarray, list[Profile]]:
     """The profiles of a weighted sum of names, and their weights."""
     aliases = _aliases(design) | _numbers(text, design)
     names = list(aliases)
+    owners = [column.name for column in design.columns if text in column.values]
+    if text not in aliases and owners:
+        raise AtdError(f"{text!r} is a value of {' and '.join(owners)}; say which, such as {owners[0]}={text}")
     try:
         weights = parse(text, names)
     except AtdError as error:

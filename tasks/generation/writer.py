@@ -70,10 +70,13 @@ def show_samples(result: Result, writer: Writer, data: Corpus, inference: Mappin
     """(label, text) under every book's vector and the paper's mix, or under what the user asked for."""
     task, names = writer.task, writer.names
     a, b = shown_pair(names)
-    mixes = task.mix or [*names, f"0.5*{names[a]} + 0.5*{names[b]}"]
-    labels = list(mixes)
     x_AD = writer.model.vectors().detach()
-    vectors = [parse(mix, data.attributes) @ x_AD for mix in mixes]
+    if task.mix:
+        labels, vectors = list(task.mix), [parse(mix, data.attributes) @ x_AD for mix in task.mix]
+    else:
+        labels = [*names, f"0.5*{names[a]} + 0.5*{names[b]}"]
+        vectors = [x_AD[data.attributes.index(name)] for name in names]
+        vectors.append((vectors[a] + vectors[b]) / 2)
     if task.like is not None:
         labels.append(f"like {task.like}")
         vectors.append(vector_of_file(writer.model, data, Path(task.like), inference))
