@@ -148,10 +148,9 @@ def run_small(words: Sequence[str], out: Path | None = None) -> Path:
     """Run the first job of a command in small, in this process; returns its folder."""
     from tasks.engine.job import resume_arguments, run
 
-    words = resume_arguments(list(words))
     folder = next((word.partition("=")[2] for word in words if word.startswith("resume=")), None)
     if folder is not None:
-        run(composed(f"resume={folder}"), Path(folder))
+        run(composed(resume_arguments(list(words))[0]), Path(folder))
         return Path(folder)
     cfg = composed(*shrunk(jobs(words)[0]))
     out = out or Path(tempfile.mkdtemp(dir=scratch(), prefix=cfg.task.name))
@@ -160,11 +159,13 @@ def run_small(words: Sequence[str], out: Path | None = None) -> Path:
 
 
 def finite_metric(out: Path) -> bool:
-    """metrics.json names a primary metric, which one of its rows has, and which is a number; the report is there."""
+    """metrics.json names a primary metric that one of its rows has, a number; the report and its pictures are there."""
     metrics = json.loads((out / "metrics.json").read_text())
     row, _, name = metrics["primary_metric"].rpartition("/")
     value = metrics["value"]
-    return math.isfinite(value) and metrics["rows"][row][name] == value and (out / "report.html").stat().st_size > 0
+    report = (out / "report.html").read_text(encoding="utf-8")
+    drawn = "This picture could not be drawn" not in report
+    return math.isfinite(value) and metrics["rows"][row][name] == value and bool(report) and drawn
 
 
 @functools.cache

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import signal
@@ -10,8 +11,11 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pytest
+import small_runs
 import torch
+from small_runs import finite_metric, run_small
 
 from atd.errors import AtdError
 from atd.models import load
@@ -143,3 +147,46 @@ def test_a_damaged_checkpoint_is_one_clear_line(tmp_path):
         load(tmp_path)
     with pytest.raises(AtdError, match="no such file"):
         load(tmp_path / "nowhere")
+
+
+NAMES = [
+    "-1",
+    "1",
+    "$x_$",
+    " ",
+    "x[/red]y",
+    "2*x",
+    "x",
+    "a+b",
+    "=",
+    "a:b",
+    "<script>",
+    "a b",
+    "a  b",
+    "n" * 300,
+    "$\\frac{$",
+]
+
+
+def test_no_name_loses_a_finished_run(tmp_path, capsys):
+    """Formulas, markup, arithmetic and blanks, as values, columns and folders: report and metrics are there."""
+    table = tmp_path / "names.csv"
+    with table.open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(["text", "$c_$", "kind[/red]"])
+        for i in range(20 * len(NAMES)):
+            words = f"the {'abcdefghijklmno'[i % len(NAMES)] * 3} was {('good', 'bad')[i // 7 % 2]} ."
+            out.writerow([words, NAMES[i % len(NAMES)], ("p[/]", "$q")[i // 3 % 2]])
+    of_table = ["data=table", f"data.path={table}", "data.attributes=['$c_$','kind[/red]']", "data.min_count=1"]
+    folder = tmp_path / "x[/red]y"
+    with small_runs.small_world():
+        run_small([*of_table, "task.a=-1", "task.b=' '"], folder)
+        assert finite_metric(folder)  # and every picture was drawn
+    html_text = (folder / "report.html").read_text(encoding="utf-8")
+    assert "<script" not in html_text and "only under -1" in html_text
+    shown = capsys.readouterr().out
+    assert "Knowing $c_$ and kind[/red] makes" in shown and f"report: {folder}/report.html" in shown
+    trained = load(folder)
+    for name in NAMES:
+        assert np.array_equal(trained.vector({"$c_$": name}), trained.vector(f"$c_$={name}"))
+    assert np.array_equal(trained.vector("-1"), trained.vector({"$c_$": "-1"}))

@@ -67,6 +67,11 @@ def plain_decades(figure: Figure) -> None:
                 axis.set_minor_formatter(LogFormatter(labelOnlyBase=False))
 
 
+def shortened(name: str, most: int = 60) -> str:
+    """A name that leaves room for the picture."""
+    return name if len(name) <= most else f"{name[: most - 1]}…"
+
+
 def count_along(axis: Axis) -> None:
     """Ticks at whole numbers only."""
     from matplotlib.ticker import MaxNLocator

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -207,7 +208,14 @@ def resume_arguments(arguments: list[str]) -> list[str]:
     others = [a for a in arguments if not is_resume(a)]
     if others:
         raise AtdError(f"resume={folder}: continues a run as it was, so {others[0]} cannot be set with it")
-    return [*arguments, f"hydra.run.dir={json.dumps(folder)}", "hydra.output_subdir=null"]
+    return [f"resume={quoted(folder)}", f"hydra.run.dir={quoted(folder)}", "hydra.output_subdir=null"]
+
+
+def quoted(text: str) -> str:
+    """Text as a value that Hydra reads as it is, brackets and dollars included."""
+    text = re.sub(r'(\\*)"', r'\1\1\\"', text)  # a quotation mark, and the backslashes before it
+    text = re.sub(r"(\\+)$", r"\1\1", text)
+    return '"' + text.replace("${", r"\${") + '"'
 
 
 def is_resume(argument: str) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasks.engine.canvas import COLOURS, MARKERS, axes, count_along, picture
+from tasks.engine.canvas import COLOURS, MARKERS, axes, count_along, picture, shortened
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -20,7 +20,7 @@ def learning_curves(curves: Mapping[str, Sequence[Mapping[str, float]]], metric:
     for i, (name, epochs) in enumerate(curves.items()):
         points = [(e["epoch"], e[metric]) for e in epochs if metric in e]
         colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
-        ax.plot(*zip(*points, strict=True), marker=marker, color=colour, label=name)
+        ax.plot(*zip(*points, strict=True), marker=marker, color=colour, label=shortened(name))
     ax.set_xlabel("epoch")
     ax.set_ylabel(metric.split("/")[-1])
     count_along(ax.xaxis)
@@ -33,11 +33,13 @@ def learning_curves(curves: Mapping[str, Sequence[Mapping[str, float]]], metric:
 def bars(values: Mapping[str, float], ylabel: str, errors: Mapping[str, float] | None = None) -> Figure:
     figure, ax = axes(max(4.0, 0.9 * len(values) + 1))
     names = list(values)
-    drawn = ax.bar(names, list(values.values()), color=[COLOURS[i % len(COLOURS)] for i in range(len(names))])
+    at = range(len(names))  # places, not names: two may be shortened to the same
+    drawn = ax.bar(at, list(values.values()), color=[COLOURS[i % len(COLOURS)] for i in at])
     if errors:
         spread = [errors.get(name, 0) for name in names]
-        ax.errorbar(names, list(values.values()), spread, fmt="none", color="black", capsize=3)
+        ax.errorbar(at, list(values.values()), spread, fmt="none", color="black", capsize=3)
     ax.bar_label(drawn, fmt="%.1f", padding=2)
+    ax.set_xticks(at, list(map(shortened, names)))
     ax.set_ylabel(ylabel)
     ax.spines[["top", "right"]].set_visible(False)
     return figure
@@ -53,8 +55,8 @@ def heatmap(matrix: np.ndarray, names: Sequence[str], label: str, columns: Seque
     bound = np.abs(matrix).max()
     limits = {"vmin": -bound, "vmax": bound, "cmap": "RdBu_r"} if signed else {"cmap": "viridis"}
     image = ax.imshow(matrix, aspect="auto", **limits)
-    ax.set_xticks(range(len(columns)), columns, rotation=45, ha="right", rotation_mode="anchor")
-    ax.set_yticks(range(len(names)), names)
+    ax.set_xticks(range(len(columns)), list(map(shortened, columns)), rotation=45, ha="right", rotation_mode="anchor")
+    ax.set_yticks(range(len(names)), list(map(shortened, names)))
     if matrix.size <= 400:
         middle = (matrix.min() + matrix.max()) / 2
         for (i, j), value in np.ndenumerate(matrix):
@@ -72,7 +74,7 @@ def intervals(values: Mapping[str, tuple[float, float, float]], xlabel: str) -> 
         ax.plot([low, high], [y, y], color="0.6", linewidth=2)
         ax.plot(value, y, "o", color=COLOURS[0])
     ax.axvline(0, color="0.3", linewidth=0.8)
-    ax.set_yticks(range(len(values)), list(values))
+    ax.set_yticks(range(len(values)), list(map(shortened, values)))
     ax.invert_yaxis()
     ax.set_xlabel(xlabel)
     return figure

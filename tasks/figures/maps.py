@@ -14,7 +14,7 @@ import numpy as np
 
 from atd.attributes import correlations
 from atd.errors import AtdError
-from tasks.engine.canvas import COLOURS, MARKERS, Undrawn, axes, picture
+from tasks.engine.canvas import COLOURS, MARKERS, Undrawn, axes, picture, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,18 +36,16 @@ def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] 
     for i, group in enumerate(dict.fromkeys(groups)):
         chosen = np.array([g == group for g in groups])
         colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
-        ax.scatter(points[chosen, 0], points[chosen, 1], color=colour, marker=marker, label=group or None, **look)
+        ax.scatter(
+            points[chosen, 0], points[chosen, 1], color=colour, marker=marker, label=shortened(group) or None, **look
+        )
     if any(groups):
         ax.legend()
     ax.margins(0.12 if grow > 1 else 0.18)
     ax.set_xticks([])
     ax.set_yticks([])
-    label_points(ax, points[labelled], [shortened(names[i]) if crowded else names[i] for i in labelled])
+    label_points(ax, points[labelled], [shortened(names[i], 32 if crowded else 60) for i in labelled])
     return figure
-
-
-def shortened(name: str, most: int = 32) -> str:
-    return name if len(name) <= most else f"{name[: most - 1]}…"
 
 
 def spread_out(points: np.ndarray, most: int) -> np.ndarray:
@@ -72,7 +70,7 @@ def label_points(ax: Axes, points: np.ndarray, names: Sequence[str], size: float
     figure.set_layout_engine("none")  # or the labels would move the axes they were placed in
     anchor = ax.transData.transform(points) * 72 / figure.dpi
     frame = np.asarray(ax.get_window_extent()) * 72 / figure.dpi
-    extents = [TextPath((0, 0), name or " ", size=size).get_extents() for name in names]
+    extents = [TextPath((0, 0), name.strip() or "x", size=size).get_extents() for name in names]
     half = np.array([(e.width / 2 + 2, size / 2 + 2) for e in extents])
     angle = np.pi * np.array([0, 1, 0.5, 1.5, 0.25, 0.75, 1.25, 1.75, *np.arange(0.125, 2, 0.25)])
     compass = np.stack([np.cos(angle), np.sin(angle)], 1)
@@ -159,7 +157,7 @@ def tree_picture(tree: np.ndarray, names: Sequence[str]) -> Figure:
     figure, ax = axes(7.0, max(3.0, 0.22 * len(names) + 0.8))
     draw(
         tree,
-        labels=list(names),
+        labels=list(map(shortened, names)),
         orientation="right",
         ax=ax,
         color_threshold=0,

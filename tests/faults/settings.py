@@ -158,7 +158,7 @@ def paths(content: Any) -> Iterator[tuple]:
 def put_on(cfg: DictConfig, words: Sequence[str]) -> DictConfig:
     """A copy with the overrides that Hydra makes of words."""
     cfg = copy.deepcopy(cfg)
-    parsed = OverridesParser.create().parse_overrides(arguments(words) if words[0][:7] != "resume=" else list(words))
+    parsed = [one for one in OverridesParser.create().parse_overrides(arguments(words)) if not one.is_hydra_override()]
     ConfigLoaderImpl._apply_overrides_to_config(parsed, cfg)
     return cfg
 

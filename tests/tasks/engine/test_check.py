@@ -16,7 +16,7 @@ from atd import precision
 from atd.errors import AtdError
 from tasks.attributes.settings import Settings
 from tasks.engine.check import CONF, check, explain
-from tasks.engine.job import run
+from tasks.engine.job import resume_arguments, run
 from tasks.engine.settings import typed
 
 ROOT = Path(__file__).parent.parent.parent.parent
@@ -183,6 +183,16 @@ def test_the_command_fails_with_one_line(arguments, says, tmp_path):
     assert done.returncode == 2
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     assert len(lines) == 1 and lines[0].startswith(f"error: {says}"), done.stderr
+
+
+@pytest.mark.parametrize("name", ["x[/red]y", 'a"b', "a\\", "é 日", "$x_$", "${x}", "a=b,c", "{a: 1}"])
+def test_any_folder_can_be_resumed(name, tmp_path):
+    folder = tmp_path / name
+    folder.mkdir(parents=True)
+    OmegaConf.save(composed(), folder / "config.yaml")
+    resume, place, _ = resume_arguments([f"resume={folder}"])
+    cfg = composed(resume, place)
+    assert cfg.resume == str(folder)
 
 
 def test_help_shows_groups_and_examples():

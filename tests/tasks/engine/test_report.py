@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
+import pytest
+
+from tasks.engine.canvas import axes, picture
 from tasks.engine.report import number, write_metrics, write_report
 from tasks.engine.result import Result
-from tasks.figures.charts import bars
+from tasks.figures.charts import bars, heatmap, intervals, learning_curves
+from tasks.figures.maps import dendrogram, scatter_map
 
 FACTS = {"seed": "0", "revision": "abc", "command": "python run.py", "versions": "torch 2", "config": "a: 1"}
 HOSTILE = "<script>alert('x')</script> & \"quotes\" \u202e"
@@ -46,3 +51,52 @@ def test_metrics_have_the_stable_names(tmp_path):
 def test_numbers_read_well():
     shown = [number(v) for v in (1.23456, 123.456, 7, None, "x", 0.00012345)]
     assert shown == ["1.235", "123.5", "7", "", "x", "0.0001234"]
+
+
+def test_a_picture_that_cannot_be_drawn_costs_the_picture(tmp_path, capsys):
+    """Neither while it is made nor while it is saved is a finished run lost."""
+
+    @picture
+    def broken():
+        raise ValueError("no\nsuch glyph")
+
+    huge, ax = axes()
+    ax.set_title("a")
+    huge.set_size_inches(10_000, 10_000)
+    r = result()
+    r.figure("broken", broken(), "caption", "A broken one")
+    r.figure("huge", huge, "caption", "A huge one")
+    html = write_report(r, tmp_path, 1.0, FACTS).read_text()
+    assert html.count("This picture could not be drawn") == 2 and "no such glyph" in html
+    assert html.count("data:image/png;base64,") == 1 and "A broken one" in html and "A huge one" in html
+    assert capsys.readouterr().err.count("This picture could not be drawn") == 2
+    assert [type(section).__name__ for section in r.sections][-2:] == ["Text", "Text"]
+
+
+@pytest.mark.parametrize("name", ["$x_$", "$\\frac{$", " ", "x[/red]y", "n" * 500, "a\nb", "\\", "$"])
+def test_labels_are_text(name, tmp_path):
+    """What matplotlib would take for a formula, or for nothing, is drawn as it is."""
+    names = [name, "other", f"{name}2"]
+    square = np.eye(3)
+    r = result()
+    r.figure("map", scatter_map(np.array([[0.0, 0], [1, 1], [0, 1]]), names, names), "")
+    r.figure("tree", dendrogram(np.array([[1.0, 0, 2], [0, 1, 5], [2, 1, 1]]), names)[1], "")
+    r.figure("heat", heatmap(square, names, name), "")
+    r.figure("bars2", bars(dict.fromkeys(names, 1.0), name, dict.fromkeys(names, 0.1)), "")
+    r.figure("intervals", intervals(dict.fromkeys(names, (1.0, 0.0, 2.0)), name), "")
+    r.figure("curves", learning_curves({n: [{"epoch": 0, "val/perplexity": 3.0}] for n in names}), "")
+    html = write_report(r, tmp_path, 1.0, FACTS).read_text()
+    assert "could not be drawn" not in html
+    if name == "$x_$":
+        assert "$x_$" in [label.get_text() for label in r.sections[-4].figure.axes[0].get_yticklabels()]
+
+
+def test_logarithmic_axes_are_labelled_in_plain_numbers(tmp_path):
+    figure, ax = axes()
+    ax.plot([1, 10_000], [1, 2])
+    ax.set_xscale("log")
+    r = result()
+    r.figure("log", figure, "")
+    write_report(r, tmp_path, 1.0, FACTS)
+    labels = [label.get_text() for label in ax.get_xticklabels()]
+    assert "100" in labels and not any("$" in label for label in labels)
