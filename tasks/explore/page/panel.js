@@ -4,6 +4,7 @@ import { AttributeMap } from "./map.js";
 import { about, chosen } from "./state.js";
 
 const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#b58900", "#56b4e9", "#8a6fd1"], REST = "#7c8694";
+const MISSING = "missing";  // of a number: no colour of the ramp, for it is neither low nor high
 const RAMP = ["#2c6fbb", "#3f9bb0", "#5cb487", "#c9a227", "#d9742b", "#c23b4e"];
 
 export function mapPanel({ pick, changed }) {
@@ -39,7 +40,7 @@ export function mapPanel({ pick, changed }) {
     ids.forEach(i => { weight[of[i]] += 1e-6 + about.attributes[i].words; });
     const last = none ? names.length - 1 : names.length;
     const usable = names.map((_, g) => g).filter(g => g < last && weight[g]);
-    const order = ordered ? usable : [...usable].sort((a, b) => weight[b] - weight[a]).slice(0, COLOURS.length).sort((a, b) => a - b);
+    const order = ordered ? usable.filter(g => names[g] !== MISSING) : [...usable].sort((a, b) => weight[b] - weight[a]).slice(0, COLOURS.length).sort((a, b) => a - b);
     const colour = new Array(names.length).fill(REST);
     order.forEach((g, j) => {
       colour[g] = ordered ? RAMP[Math.round(j / Math.max(order.length - 1, 1) * (RAMP.length - 1))] : COLOURS[j];

@@ -97,8 +97,8 @@ export function words({ openTab, changed }) {
         el("td", {}, whiskers(w, least, most)), cell(`${number(w.low)} – ${number(w.high)}`),
         cell(w.q === null ? "" : w.q < 0.001 ? "< 0.001" : number(w.q, 3)), ...documents.map(d => cell(d)));
     });
-    const title = along ? `along ${name}` : `${name}: ${values.join(", ")}`;
-    $("differing").replaceChildren(el("table", {}, el("caption", { textContent: title }),
+    const title = entryName({ name, values, number: along });
+    $("differing").replaceChildren(el("table", { className: "effects" }, el("caption", { textContent: title }),
       head(["word", "effect", "", "interval", "q", ...counts]), el("tbody", {}, ...body)));
   }
 
@@ -154,7 +154,7 @@ export function words({ openTab, changed }) {
     }
     Object.assign(chosen, { a: $("a").value, b: $("b").value });
     fill($("pair"), [...about.effects.map((e, i) => [entryName(e), i]),
-      [about.effects.length ? "two values of my choice (no intervals)" : "two values", ""]], chosen.pair ?? (about.effects.length ? 0 : ""));
+      [about.effects.length ? "two values of my choice" : "two values", ""]], chosen.pair ?? (about.effects.length ? 0 : ""));
     $("pair").parentElement.hidden = !about.effects.length;
     $("own-pair").hidden = $("pair").value !== "";
     $("word").value = chosen.word;

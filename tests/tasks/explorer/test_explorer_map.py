@@ -149,3 +149,22 @@ def test_a_phone_shows_it_without_sideways_scrolling(composed_page):
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
     assert page.locator("#map canvas").bounding_box()["width"] > 250
     assert data(page, "labels")
+
+
+def test_a_phone_shows_a_list_along_a_number_whole(opened_page):
+    page = opened_page("#model=tour/years&tab=differ&pair=1")
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.locator("#differing caption", has_text="along year").wait_for()
+    assert (
+        page.evaluate(
+            "(({scrollWidth, clientWidth}) => scrollWidth - clientWidth)(document.getElementById('differing'))"
+        )
+        <= 0
+    )
+
+
+def test_a_missing_number_has_no_colour_of_the_ramp(opened_page):
+    page = opened_page("#model=tour/years&colour=column+year")
+    assert page.locator("#legend").inner_text().split("\n") == ["1990", "2000", "2010", "others"]
+    colour = "name => document.getElementById('map').map.byName.get(name).colour"
+    assert page.evaluate(colour, "year=missing") == page.evaluate(colour, "gender=male")
