@@ -12,6 +12,7 @@ from atd.errors import AtdError
 from datamodules.readers.files import Entry, Place, check_size, entries
 
 LIMIT = 20 * 2**30  # bytes, all members together
+MEMBERS = 10_000
 
 
 def extract(archive: str | Path, folder: str | Path, limit: int = LIMIT) -> list[Path]:
@@ -23,9 +24,12 @@ def extract(archive: str | Path, folder: str | Path, limit: int = LIMIT) -> list
     place = Place(archive)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder, prefix=".unpack-") as name, place.guard():
-        room, names = limit, set()
+        room = limit
+        names: set[Path] = set()
         packed = archive.stat().st_size
         for entry in _files(archive, place):
+            if len(names) == MEMBERS:
+                raise place.error(f"more than {MEMBERS} files; if it is genuine, unpack it yourself")
             path = Path(name) / _checked(entry.name, place)
             path.parent.mkdir(parents=True, exist_ok=True)
             with entry.open() as source, open(path, "wb") as out:

@@ -85,11 +85,12 @@ def chapters(text: str) -> list[tuple[str, str]]:
 def _blocks(paragraphs: list[str]) -> list[str]:
     """One text, or several of nearly even length and at most about MAX_WORDS, each of whole paragraphs."""
     sizes = [len(p.split()) for p in paragraphs]
-    n = -(-sum(sizes) // MAX_WORDS) or 1
+    total = max(1, sum(sizes))
+    n = -(-total // MAX_WORDS)
     blocks: list[list[str]] = [[] for _ in range(n)]
     seen = 0
     for paragraph, size in zip(paragraphs, sizes, strict=True):
-        blocks[min(n - 1, seen * n // max(1, sum(sizes)))].append(paragraph)
+        blocks[min(n - 1, seen * n // total)].append(paragraph)
         seen += size
     return ["\n\n".join(block) for block in blocks if block]
 

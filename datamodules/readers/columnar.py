@@ -5,12 +5,12 @@ Every batch is validated in full before anything touches it: offsets and lengths
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import pyarrow as pa
 
 from datamodules.readers.columns import Source, check_columns
-from datamodules.readers.files import Place
+from datamodules.readers.files import Place, check_size
 from datamodules.readers.streams import open_seekable
 
 ROWS = 1 << 16  # most rows of a batch
@@ -25,9 +25,10 @@ def read_parquet(place: Place, kind: str, columns: list[str]) -> tuple[Source, I
     groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
     parts = [group.column(i) for group in groups for i in range(group.num_columns)]
     size = sum(part.total_uncompressed_size for part in parts if part.path_in_schema in columns)
+    check_size(size, place.path.stat().st_size, place)
     rows = min(ROWS, max(1, BYTES * file.metadata.num_rows // max(size, 1)))
     found = file.iter_batches(rows, columns=columns, use_threads=False)
-    return Source(place, kind), (sound(pa.Table.from_batches([batch]).select(columns)) for batch in found)
+    return Source(place, kind), sound(place, found, columns)
 
 
 def read_arrow(place: Place, kind: str, columns: list[str]) -> tuple[Source, Iterator[pa.Table]]:
@@ -44,14 +45,18 @@ def read_arrow(place: Place, kind: str, columns: list[str]) -> tuple[Source, Ite
         reader = pa.ipc.open_stream(file)
         found = iter(reader)
     check_columns(place, columns, reader.schema.names)
-    tables = (sound(pa.Table.from_batches([batch]).select(columns)) for batch in found)
-    return Source(place, kind), (part for table in tables for part in split(table))
+    return Source(place, kind), (part for table in sound(place, found, columns) for part in split(table))
 
 
-def sound(table: pa.Table) -> pa.Table:
-    """The same, if all of it can be touched."""
-    table.validate(full=True)
-    return table
+def sound(place: Place, batches: Iterable[pa.RecordBatch], columns: list[str]) -> Iterator[pa.Table]:
+    """The columns of batches, if all of them can be touched, and they are no more than the file can hold."""
+    size, packed = 0, place.path.stat().st_size
+    for batch in batches:
+        table = pa.Table.from_batches([batch]).select(columns)
+        table.validate(full=True)
+        size += sum(column.nbytes for column in table.columns if not pa.types.is_dictionary(column.type))
+        check_size(size, packed, place)
+        yield table
 
 
 def split(table: pa.Table) -> list[pa.Table]:

@@ -10,12 +10,13 @@ import csv
 import io
 import itertools
 from collections.abc import Iterator
+from typing import Any, TextIO
 
 import pyarrow as pa
 
 from atd.errors import AtdError
 from datamodules.readers.columns import Source, check_columns
-from datamodules.readers.files import LIMIT, Place
+from datamodules.readers.files import Place
 from datamodules.readers.streams import encoding_of, head_of, open_bytes, open_text, unpacked
 
 SIGNS = (",", "\t", ";", "|")
@@ -24,8 +25,6 @@ ROWS = 100
 BLOCK = 1 << 24  # bytes of a batch; no row may be longer
 OPEN = 1000  # lines of one row that look like a quote never closed
 
-csv.field_size_limit(LIMIT)
-
 
 def read_delimited(place: Place, kind: str, columns: list[str]) -> tuple[Source, Iterator[pa.Table]]:
     """(how it is read, batches of the wanted columns): every field a string, an empty one null."""
@@ -33,6 +32,8 @@ def read_delimited(place: Place, kind: str, columns: list[str]) -> tuple[Source,
     head = head_of(place, encoding, HEAD)
     delimiter = sign_of(*head, columns, "\t" if kind == "tsv" else ",")
     header = next(sample(*head, delimiter), [])
+    if not header:
+        raise place.error(f"its first row does not end within {HEAD} bytes; it must name the columns", 1)
     names = [name.strip() for name in header]
     check_columns(place, columns, names)
     written = [header[names.index(name)] for name in columns]
@@ -52,9 +53,15 @@ def sign_of(head: str, whole: bool, columns: list[str], usual: str) -> str:
     return max(SIGNS, key=fit)
 
 
+def rows_of(text: TextIO, delimiter: str) -> Any:
+    """The rows by Python's own reader, which also says their lines."""
+    csv.field_size_limit(BLOCK)  # of all readers of the process: others may have set it
+    return csv.reader(text, delimiter=delimiter)
+
+
 def sample(head: str, whole: bool, delimiter: str) -> Iterator[list[str]]:
     """The rows at the beginning; the last one is left out if it may be cut."""
-    rows = (row for row in csv.reader(io.StringIO(head, newline=""), delimiter=delimiter) if row)
+    rows = (row for row in rows_of(io.StringIO(head, newline=""), delimiter) if row)
     if whole:
         yield from rows
         return
@@ -89,12 +96,16 @@ def explained(source: Source, fields: int, error: pa.ArrowInvalid) -> AtdError:
     """The line of the first row that has too few or too many fields."""
     place, end = source.place, 0
     with open_text(place, source.encoding) as text:
-        reader = csv.reader(text, delimiter=source.delimiter)
-        for row in reader:
-            line, end = end + 1, reader.line_num
-            if end - line > OPEN:
-                return place.error("a quote that opens in this row does not close; mend it", line)
-            if row and len(row) != fields:
-                many = f"{len(row)} field{'s' * (len(row) != 1)} instead of the {fields} of the header"
-                return place.error(f"{many}; quote fields that hold {source.delimiter!r} or line ends", line)
+        reader = rows_of(text, source.delimiter)
+        try:
+            for row in reader:
+                line, end = end + 1, reader.line_num
+                if end - line > OPEN:
+                    return place.error("a quote that opens in this row does not close; mend it", line)
+                if row and len(row) != fields:
+                    many = f"{len(row)} field{'s' * (len(row) != 1)} instead of the {fields} of the header"
+                    return place.error(f"{many}; quote fields that hold {source.delimiter!r} or line ends", line)
+        except csv.Error:
+            problem = f"a field of more than {BLOCK} bytes: a quote that does not close, or a text to be cut"
+            return place.error(problem, end + 1)
     return place.error(f"not a readable table ({str(error).splitlines()[0][:200]}); mend or convert it")

@@ -43,7 +43,7 @@ DAMAGE = (  # what the unpackers of Python raise when they meet it
     OverflowError,
     struct.error,
     zlib.error,
-    gzip.BadGzipFile,
+    OSError,
     lzma.LZMAError,
     zipfile.BadZipFile,
     tarfile.TarError,
@@ -128,10 +128,10 @@ class Place:
         except AtdError:
             raise
         except DAMAGE as e:
+            if isinstance(e, OSError) and e.strerror:  # of the system, not of an unpacker
+                raise self.error(f"cannot be read ({e.strerror})") from e
             what = str(e) or type(e).__name__
             raise self.error(f"the file is damaged ({what}); delete it and fetch it again") from e
-        except OSError as e:
-            raise self.error(f"cannot be read ({e.strerror or e})") from e
 
 
 def check_text(data: bytes, place: Place) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import struct
 
+import pyarrow as pa
 import pytest
 import torch
 
 from atd.errors import AtdError
 from atd.pretrained import read_vectors
 from atd.vocabulary import Vocabulary
+from tests.faults.limits import outcomes
 
 WORDS = {"the": [1.0, 2.0, 3.0], "cat": [-1.0, 0.5, 0.25], "Paris": [0.0, 0.0, 1.0]}
 VOCABULARY = Vocabulary.from_counts({"the": 5, "cat": 3, "dog": 2})
@@ -55,6 +57,15 @@ def test_every_format_gives_the_same_vectors(tmp_path, name):
         (b"the 1 2 3\ncat 1 x 3\n", ":2: expected a word and 3 numbers"),
         (b"xyzzy 1 2 3\n", "none of the 6 vocabulary words"),
         (binary(WORDS)[:-3], "middle of a vector"),
+        (b"3 999999999999\n" + text(WORDS), "speaks of vectors of 999999999 numbers"),
+        (b"3 999999999999\n" + binary(WORDS)[4:], "speaks of vectors of 999999999 numbers"),
+        (b"3 " + b"9" * 5000 + b"\n" + text(WORDS), "speaks of vectors of 999999999 numbers"),
+        (b"3 0\n" + text(WORDS), "speaks of vectors of 0 numbers"),
+        (b"the\ncat\n", "speaks of vectors of 0 numbers"),
+        (b"the 1 2 3\ncat 1 nan 3\n", ":2: expected a word and 3 numbers"),
+        (b"the 1 2 3\ncat 1 -inf 3\n", ":2: expected a word and 3 numbers"),
+        (binary({"the": [1.0, float("nan"), 0.0]}), "the vector of 'the' is not of numbers"),
+        (b"3 3\n" + b"x" * 50_000, "no word ends for 10000 bytes"),
     ],
 )
 def test_damaged_files_are_named(tmp_path, content, says):
@@ -72,3 +83,36 @@ def test_missing_and_truncated_gzip(tmp_path):
     cut.write_bytes(gzip.compress(text(WORDS) * 100)[:-20])
     with pytest.raises(AtdError, match="fetch the file anew"):
         read_vectors(cut, VOCABULARY)
+
+
+def arrow(path, rows, **columns):
+    table = pa.table({"name": list(rows), "vector": pa.array(list(rows.values()), columns.get("type"))})
+    with pa.ipc.new_file(path, table.schema) as file:
+        file.write_table(table)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ({"the": [1.0, float("nan")], "cat": [0.0, 1.0]}, "the vector of 'the' is not of numbers"),
+        ({"the": [], "cat": []}, "holds no vectors"),
+        ({"the": [1.0, 2.0], "cat": [1.0], "dog": [1.0, 2.0, 3.0]}, "not of one length"),
+        ({"the": [1.0, 2.0], "cat": None, "dog": None, "a": [1.0, 2.0]}, "some are missing"),
+    ],
+)
+def test_tables_of_vectors_hold_numbers(tmp_path, rows, says):
+    path = arrow(tmp_path / "v.arrow", rows, type=pa.list_(pa.float32()))
+    with pytest.raises(AtdError, match=says) as error:
+        read_vectors(path, VOCABULARY)
+    assert str(path) in str(error.value)
+
+
+def test_a_table_of_vectors_that_points_outside_itself(tmp_path):
+    """In a child: to touch what it points to ends the process."""
+    path = arrow(tmp_path / "v.arrow", {"the": [1.0, 2.0], "cat": [3.0, 4.0]})
+    good, bad = struct.pack("<3i", 0, 3, 6), struct.pack("<3i", 0, 3, 2**31 - 1)
+    assert good in path.read_bytes()
+    path.write_bytes(path.read_bytes().replace(good, bad))
+    (found,) = outcomes(lambda case: read_vectors(path, VOCABULARY), [0], "v.arrow")
+    assert found.kind == "refused" and "not readable" in found.what

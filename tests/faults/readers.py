@@ -60,14 +60,19 @@ class Trial:
         """The files of a case, alone in the folder; and the bytes that were damaged."""
         draw = self.effort.draw(f"{self.name}/{case}")
         seed = draw.choice(self.seeds)
-        shutil.rmtree(self.folder, ignore_errors=True)
         (first, whole), *rest = seed.files.items()
         damaged = mutated(whole, draw, self.others)
-        for name, content in [(first, damaged), *rest]:
-            path = self.folder / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(content)
+        put({first: damaged, **dict(rest)}, self.folder)
         return seed, damaged
+
+
+def put(files: dict[str, bytes], folder: Path) -> None:
+    """Files, alone in a folder."""
+    shutil.rmtree(folder, ignore_errors=True)
+    for name, data in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
 
 
 def is_utf8(data: bytes) -> bool:
