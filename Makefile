@@ -1,9 +1,9 @@
-# `make run`: set up and take the quick tour. `make test`: set up with test extras and run the suite.
+# `make run`: set up and take the quick tour. `make test`: set up with test extras and run the suite. `make faults`: break things.
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test lint clean
+.PHONY: run test lint faults clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
@@ -11,6 +11,10 @@ run: $(VENV)/.installed
 
 test: $(VENV)/.installed-test lint
 	$(BIN)/python -m pytest -n auto $(ARGS)
+
+# Kills, full disks, damaged files, hostile requests: what was lost, into docs/reliability.md.
+faults: $(VENV)/.installed-test
+	$(BIN)/python -m tests.faults --write $(ARGS)
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .

@@ -9,7 +9,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,13 +20,10 @@ from tests.faults.fault import Effort, Fault
 from tests.faults.kills import verdict
 from tests.faults.subject import FINISHED, Child, Left, composed, fork, orphans, settings, start, write_table
 
-NOBODY = 65534  # a user who may write only where everybody may
-
 
 def faults(effort: Effort) -> Iterator[Fault]:
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
-        scratch.chmod(0o755)
         cfg = composed(*settings(write_table(scratch / "places.csv"), scratch / "cache"))
         whole = scratch / "whole"
         child = start(cfg, whole, scratch / "log")
@@ -59,22 +56,21 @@ def limited(effort: Effort, cfg: DictConfig, scratch: Path, expected: Left) -> F
 def read_only(cfg: DictConfig, scratch: Path) -> Fault:
     """The folder of outputs, of the cache, of sample corpora."""
     fault = Fault("disks", "outputs, cache or samples in a folder that cannot be written")
-    locked = scratch / "locked"
-    locked.mkdir(mode=0o555)
-    free = scratch / "free"
-    free.mkdir()
-    free.chmod(0o777)
-    sample = composed(f"paths.cache={locked}/cache", "logger=none")
-    for what, settings_of, out in (
-        ("outputs", with_cache(cfg, free / "cache"), locked / "run"),
-        ("cache", with_cache(cfg, locked / "cache"), free / "run"),
-        ("samples", sample, free / "sample"),
-    ):
-        child = fork(as_nobody(settings_of, out), scratch / "log")
-        loss = refused(child, must=True)
-        if loss is None and str(locked) not in child.last_line:
-            loss = f"does not name the folder: {child.last_line}"
-        fault.tried(loss and f"{what}: {loss}")
+    sample = composed("logger=none")
+    with locked(scratch / "locked") as folder:
+        if folder is None:
+            fault.skipped = "nothing is read-only to root, and no file system can be mounted here"
+            return fault
+        for what, settings_of, out in (
+            ("outputs", with_cache(cfg, scratch / "free"), folder / "run"),
+            ("cache", with_cache(cfg, folder / "cache"), scratch / "run-of-cache"),
+            ("samples", with_cache(sample, folder / "cache"), scratch / "run-of-samples"),
+        ):
+            child = start(settings_of, out, scratch / "log")
+            loss = refused(child, must=True)
+            if loss is None and str(folder) not in child.last_line:
+                loss = f"does not name the folder: {child.last_line}"
+            fault.tried(loss and f"{what}: {loss}")
     return fault
 
 
@@ -120,15 +116,17 @@ def with_cache(cfg: DictConfig, cache: Path) -> DictConfig:
     return other
 
 
-def as_nobody(cfg: DictConfig, out: Path) -> Callable[[], None]:
-    def work() -> None:
-        if os.geteuid() == 0:  # to whom nothing is read-only
-            os.setgroups([])
-            os.setgid(NOBODY)
-            os.setuid(NOBODY)
-        job.run(cfg, out)
-
-    return work
+@contextmanager
+def locked(folder: Path) -> Iterator[Path | None]:
+    """A folder that cannot be written: by its mode, or for root by its file system."""
+    if os.geteuid() != 0:
+        folder.mkdir(mode=0o555)
+        yield folder
+        return
+    with mounted(folder, 16) as small:
+        if small is not None:
+            subprocess.run(["mount", "-o", "remount,ro", str(small)], check=True)
+        yield small
 
 
 @contextmanager
