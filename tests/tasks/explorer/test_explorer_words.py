@@ -1,11 +1,18 @@
 """The explorer's lists of words: neighbours under two values, and words that differ between values or along numbers."""
 
 import json
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 
+from atd.design import Column, Design
+from atd.encoded import EncodedCorpus
 from atd.neighbours import compare
+from atd.vocabulary import Vocabulary
+from tasks.engine.result import Result
+from tasks.explore.differences import read
 from tests.tasks.tiny_model import NAMES
 
 
@@ -57,15 +64,11 @@ def test_without_a_file_words_are_ranked_by_their_neighbours(client, engine):
 
 @pytest.mark.parametrize("broken", ["{", "[]", '{"columns": [{}]}', '{"columns": [{"name": "x", "words": [5]}]}'])
 def test_a_broken_file_of_effects_is_said_to_be(tmp_path, broken):
-    from tasks.explore.differences import read
-
     (tmp_path / "effects.json").write_text(broken)
     assert read(tmp_path) == ([], "effects.json in the run folder is not of the form that is read here.")
 
 
 def test_what_is_no_number_or_no_word_is_left_out(tmp_path):
-    from tasks.explore.differences import read
-
     word = {"effect": 0.1, "low": 0.0, "high": 0.3, "p": 0.4, "q": None}
     words = [{"word": "ship", **word}, {"word": "<unk>", **word}, {"word": "sea", **word, "high": float("inf")}]
     (tmp_path / "effects.json").write_text(json.dumps({"columns": [{"name": "x", "values": ["a"], "words": words}]}))
@@ -86,3 +89,25 @@ def test_words_that_change_along_a_number_come_with_intervals(years_engine):
 def test_words_between_two_numbers_are_ranked_by_their_neighbours(years_engine):
     found = years_engine.differ({"a": "year=1990", "b": "year=2010"})
     assert found["kind"] == "shift" and found["words"][0]["shift"] > 0
+
+
+def test_a_run_leaves_the_words_that_change_along_a_number(tmp_path, monkeypatch):
+    from tasks.attributes import effects
+
+    draw = np.random.default_rng(0)
+    year_n = draw.uniform(1990, 2010, 60)
+    late_n = year_n > 2000
+    words_nT = np.stack([np.full(60, 5), np.where(late_n, 3, 4)], 1)  # word 5 stands beside 3 or 4
+    column = Column.of_numbers("year", year_n, 3)
+    codes = [column.encode(year_n)]
+    design = Design.of([column], [(0,)], codes)
+    attributes, shares = design.encode(codes)
+    texts = EncodedCorpus(words_nT.reshape(-1).astype(np.int32), np.arange(0, 121, 2), attributes, shares=shares)
+    words = Vocabulary.from_counts({name: 100 - i for i, name in enumerate(["early", "late", "ship", "sea"])})
+    vectors = draw.normal(size=(len(words), 8)).astype(np.float32)
+    trained = SimpleNamespace(design=design, vocabularies=[words], vocabulary=words, vectors=lambda: vectors.copy())
+    monkeypatch.setattr(effects, "columns_of_names", lambda *_: [])
+    effects.show_effects(Result("attributes", "", {}), trained, SimpleNamespace(encoded={"train": texts}), tmp_path)
+    ((found,), _) = read(tmp_path)
+    assert found["name"] == "year" and found["number"]
+    assert found["words"][0]["q"] < 0.05 and found["words"][0]["documents"] == [60]
