@@ -51,7 +51,7 @@ class RankingModel(nn.Module):
         self.W_fk = nn.Parameter(torch.randn(sets, F, K) * F**-0.5)
         self.W_fv = nn.Parameter(torch.randn(int(self.bounds[-1]), F) * 0.1)
         self.attributes = AttributeTable(len(sizes), D, activation)
-        mean = float(self.vectors().detach().mean())
+        mean = self.vectors().detach().mean().double()  # a tensor: the model may be built for its shapes alone
         self.W_fd = nn.Parameter((1 + 0.1 * torch.randn(sets, F, D)) / (D * mean))  # W_fd x ≈ 1: the gate starts open
         self.fixed_V: Tensor
         self.register_buffer("fixed_V", torch.zeros(len(self.W_fv), dtype=torch.bool))  # words that do not learn

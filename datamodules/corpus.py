@@ -160,6 +160,8 @@ class Corpus(Windows):
         for name, part in self.encoded.items():
             if not len(part.tokens):
                 raise AtdError(f"data={self.name}: no text for {name}; the corpus is too small to hold some of it out")
+        if all(len(vocabulary) <= len(SPECIALS) for vocabulary in self.vocabularies):
+            raise AtdError(f"data.min_count={self.min_count}: no word of data={self.name} occurs so often; lower it")
         self.batch_size = self.batch_size or suitable_batch(len(self.encoded["train"].tokens))
 
     def with_shuffled(self, seed: int) -> Self:

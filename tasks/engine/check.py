@@ -216,7 +216,7 @@ def _not_given(content: Any, place: str) -> Iterator[str]:
 
 
 def check_machine(content: Mapping[str, Any]) -> None:
-    """What the processors and the optimiser cannot do together."""
+    """What the groups, the processors among them, cannot do together."""
     trainer, optim = content["trainer"], content["optim"]["name"]
     if trainer["accelerator"] == "cpu" and "16" in trainer["precision"]:
         from atd.precision import bf16_pays
@@ -225,6 +225,9 @@ def check_machine(content: Mapping[str, Any]) -> None:
             raise AtdError(f"trainer.precision={trainer['precision']}: emulated and very slow here; use 32-true")
     if trainer["accelerator"] == "cpu" and trainer["devices"] == "auto":
         raise AtdError("trainer.devices=auto: only GPUs can be counted; on CPUs give the number of processes")
+    reach = content["model"].get("context")
+    if reach is not None and content["data"].get("context", reach) != reach:
+        raise AtdError(f"data.context={content['data']['context']}: must be that of the model; set model.context")
     if trainer["strategy"] == "fsdp" and optim not in ("adam", "sgd"):
         raise AtdError(f"trainer=fsdp: optim={optim} cannot update shards; use adam or sgd, or trainer=ddp")
     if content["model"].get("sparse") and optim not in ("adagrad", "sgd"):

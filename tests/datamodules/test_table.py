@@ -256,3 +256,8 @@ def test_every_value_has_its_rule(options, says):
     with pytest.raises(AtdError) as error:
         check_call(TableCorpus, fine | options, "data")
     assert str(error.value).startswith(f"data.{says}")
+
+
+def test_a_vocabulary_without_words_is_refused(tmp_path):
+    with pytest.raises(AtdError, match=r"data\.min_count=999: no word of data=table occurs so often; lower it"):
+        corpus(tmp_path, min_count=999)

@@ -70,6 +70,7 @@ def test_bf16_on_a_cpu_is_accepted_where_it_pays(monkeypatch):
         ("task.words=0", "task.words=0: must be a whole number, 1 or more"),
         ("data.batch_size=0", "data.batch_size=0: must be a whole number, 1 or more"),
         ("logger.mode=sometimes", "one of online, offline, disabled, or null"),
+        ("data.context=1", "data.context=1: must be that of the model; set model.context"),
         ("inference.l2=0", "inference.l2=0: must be a number above 0"),
     ],
 )
