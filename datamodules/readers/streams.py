@@ -15,7 +15,7 @@ from typing import IO, cast
 import pyarrow as pa
 
 from atd.errors import AtdError
-from datamodules.readers.files import ZEROS, Place, check_size
+from datamodules.readers.files import ZEROS, Place, check_size, first_zero
 
 BLOCK = 1 << 22  # bytes
 MAGIC = {"gzip": b"\x1f\x8b", "zstd": b"\x28\xb5\x2f\xfd"}
@@ -105,14 +105,14 @@ def blocks(place: Place) -> Iterator[bytes]:
 
 
 def first_bad(place: Place, encoding: str) -> tuple[int, int | None] | None:
-    """(line, byte) of the first thing that is not of the encoding, (line, None) of a zero, which no text has; None if
+    """(line, byte) of the first thing that is not of the encoding, (line, None) of zeros, which no text has; None if
     there is neither."""
     decoder = codecs.getincrementaldecoder(encoding)()
     lines = 1
     try:
         for block in blocks(place):
             text = decoder.decode(block)
-            if (zero := text.find("\0")) >= 0:
+            if (zero := first_zero(text)) >= 0:
                 return lines + text.count("\n", 0, zero), None
             lines += text.count("\n")
         decoder.decode(b"", final=True)

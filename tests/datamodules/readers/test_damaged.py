@@ -67,7 +67,7 @@ def test_a_tree_that_branches_to_the_left_takes_no_memory(tmp_path, write):
     assert found.kind == "refused" and "the texts of all nodes" in found.what
 
 
-@pytest.mark.parametrize("data", [UTF16, b"text,age\nx\0y,1\n", b"text,age\n" + b"word " * 100 + b"\0,1\n"])
+@pytest.mark.parametrize("data", [UTF16, b"text,age\nx\0y,1\n", b"text,age\n" + b"word " * 1000 + b"\0" * 16 + b",1\n"])
 def test_zero_bytes_are_no_text(tmp_path, write, one_line, data):
     with one_line("a.csv line", "zero bytes"):
         read_table(write(tmp_path / "a.csv", data), "text", ["age"])
@@ -79,9 +79,17 @@ def test_zero_bytes_are_no_text(tmp_path, write, one_line, data):
     write(tmp_path / "texts" / "a.txt", data)
     with one_line("a.txt line", "zero bytes"):
         list(FolderReader(tmp_path / "texts", "*.txt", None, "file", ["file"]))
-    write(tmp_path / "blogs" / "1.male.25.Student.Leo.xml", BLOG.replace("x", "\0"))
+    write(tmp_path / "blogs" / "1.male.25.Student.Leo.xml", BLOG.replace("x", "\0\0"))
     with one_line("Leo.xml line 1", "zero bytes"):
         read_blogs(tmp_path)
+
+
+def test_a_zero_byte_among_much_text_is_let_be(tmp_path, write):
+    """The blog corpus has some."""
+    text = "a word " * 100 + "\0"
+    assert Place(write(tmp_path / "a.txt", text)).lines().to_pylist() == [text]
+    table = read_table(write(tmp_path / "a.csv", f"text,age\n{text},1\n"), "text", ["age"])
+    assert table["text"].to_pylist() == [text]
 
 
 @pytest.mark.parametrize("data", ["\ufeff", "\ufeff\n", codecs.BOM_UTF16_LE])
@@ -162,6 +170,21 @@ def test_a_parquet_file_whose_error_cannot_be_shown(tmp_path):
     with pytest.raises(AtdError, match="not a readable table") as error:
         read_table(tmp_path / "a.parquet", "text", ["age"])
     assert str(error.value).isprintable()
+
+
+def test_every_byte_of_the_footer_of_a_parquet_file(tmp_path):
+    """In a child: pyarrow ends the process when asked for a column whose statistics do not fit its type."""
+    path = tmp_path / "a.parquet"
+    pyarrow.parquet.write_table(pa.table({"text": ["a", "b"], "age": [["x"], None]}), path)
+    whole = path.read_bytes()
+    footer = range(len(whole) - 8 - int.from_bytes(whole[-8:-4], "little"), len(whole) - 8)
+
+    def read(at: int) -> None:
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ 2]) + whole[at + 1 :])
+        read_table(path, "text", [])
+
+    found = list(outcomes(read, footer, "a.parquet"))
+    assert len(found) == len(footer) and [one for one in found if one.kind == "lost"] == []
 
 
 def test_columns_that_unpack_to_far_more_than_the_file(tmp_path, one_line, monkeypatch):
