@@ -15,6 +15,7 @@ from atd.errors import AtdError
 from atd.lm import MultiplicativeLM, UnsharedLM
 from tasks.engine.result import Result
 from tasks.engine.settings import typed
+from tasks.engine.signals import Stopped
 from tasks.explore.settings import FITS, Settings
 from tasks.learning.models import find_checkpoint, load
 
@@ -42,8 +43,10 @@ def run(cfg: DictConfig, out: Path) -> Result:
     torch.set_num_threads(1)  # two queries at a time on a core each beat one on both
     server = Server(application(models))
     if task.seconds is not None:
-        threading.Timer(task.seconds, lambda: setattr(server, "should_exit", True)).start()
-    with contextlib.suppress(KeyboardInterrupt):
+        timer = threading.Timer(task.seconds, lambda: setattr(server, "should_exit", True))
+        timer.daemon = True  # or Ctrl-C would wait for it
+        timer.start()
+    with contextlib.suppress(KeyboardInterrupt, Stopped):  # the way to end it
         server.run(sockets=[listening])
     row = {"models": len(models), "load_seconds": loaded, "requests": server.server_state.total_requests}
     return Result("explore", "explorer/models", {"explorer": row})

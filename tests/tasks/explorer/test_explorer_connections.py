@@ -1,6 +1,8 @@
 """The explorer's connections: clients that keep it waiting are let go, others are answered, at an address it keeps."""
 
 import builtins
+import os
+import signal
 import socket
 import time
 
@@ -95,6 +97,24 @@ def test_the_address_is_printed_once_it_answers(folder, tmp_path, monkeypatch):
         reached.append(socket.create_connection(("127.0.0.1", port), timeout=5).close())
 
     monkeypatch.setattr(builtins, "print", told)
-    task = {"name": "explore", "port": 0, "newest": 1, "seconds": 0.3}
-    run(OmegaConf.create({"task": task, "checkpoint": str(folder / "one")}), tmp_path)
+    run(settings(folder, seconds=0.3), tmp_path)
     assert reached == [None]
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+def test_to_stop_it_is_its_regular_end(folder, tmp_path, monkeypatch, signum):
+    from tasks.engine.signals import stop
+    from tasks.explore import run
+
+    before = signal.signal(signum, stop)  # as in run.py
+    monkeypatch.setattr(builtins, "print", lambda *_, **__: os.kill(os.getpid(), signum))
+    try:
+        result = run(settings(folder, seconds=30), tmp_path)
+    finally:
+        signal.signal(signum, before)
+    assert result.rows["explorer"]["models"] == 1
+
+
+def settings(folder, seconds):
+    task = {"name": "explore", "port": 0, "newest": 1, "seconds": seconds}
+    return OmegaConf.create({"task": task, "checkpoint": str(folder / "one")})
