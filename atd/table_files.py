@@ -69,7 +69,7 @@ def _check_zeros(path: Path) -> None:
     """No text has many zero bytes, which are the usual sign of UTF-16."""
     with gzip.open(path) if path.name.endswith(".gz") else path.open("rb") as file:
         while block := file.read(1 << 20):
-            if block.count(0) * 100 > len(block):
+            if block.count(0) * 20 > len(block):
                 raise AtdError(f"{path}: holds zero bytes, as UTF-16 does; convert it (iconv -f utf-16 -t utf-8)")
 
 

@@ -33,8 +33,8 @@ from atd.errors import AtdError, printable
 LIMIT = 2**31 - 1  # bytes of one unpacked file: 32-bit Arrow offsets, and the end of any decompression bomb
 ARCHIVES = (".zip", ".tgz", ".tar.gz", ".tar")
 ZEROS = "holds zero bytes: UTF-16 without its mark, or no text; convert it (iconv -f utf-16 -t utf-8)"
-HOLE = 16  # zeros in a row: what a crash of the machine leaves
-SMALL, RATIO = 2**27, 50  # a packed file may unpack to so many bytes, and to more if it shrank by no more than so
+MANY = 20  # one byte in so many that is zero is no accident
+SMALL, RATIO = 2**26, 50  # a packed file may unpack to so many bytes, and to more if it shrank by no more than so
 DAMAGE = (  # what the unpackers of Python raise when they meet it
     EOFError,
     RuntimeError,
@@ -136,12 +136,9 @@ class Place:
 
 
 def first_zero(text: bytes | str) -> int:
-    """Where the first zero is if there are many, as in UTF-16, or a hole; −1 if not: a few come in genuine corpora."""
-    zero: bytes | str = "\0" if isinstance(text, str) else b"\0"
-    if zero not in text:  # type: ignore[operator]
-        return -1
-    many = text.count(zero) * 100 > len(text) or zero * HOLE in text  # type: ignore[arg-type, operator]
-    return text.index(zero) if many else -1  # type: ignore[arg-type]
+    """Where the first zero is if there are many, as in UTF-16; −1 if not: a few come in genuine corpora."""
+    zero = 0 if isinstance(text, bytes) else "\0"
+    return text.index(zero) if text.count(zero) * MANY > len(text) else -1  # type: ignore[arg-type]
 
 
 def check_text(data: bytes, place: Place) -> None:
@@ -152,7 +149,7 @@ def check_text(data: bytes, place: Place) -> None:
 
 def check_values(column: pa.ChunkedArray, place: Place) -> None:
     """The same of a column of strings."""
-    if 100 * (pc.sum(pc.match_substring(column, "\0")).as_py() or 0) > len(column):
+    if MANY * (pc.sum(pc.match_substring(column, "\0")).as_py() or 0) > len(column):
         raise place.error(ZEROS)
 
 

@@ -32,7 +32,7 @@ from tests.faults.readers import put
 MB = 1 << 20
 MUCH = 8 * MB * b"a"  # once, in a frame of its own; frames of gzip and zstd can stand one after another
 FRAMES = 256  # 2 GB
-BIG = 20  # times, for what cannot stand in frames
+BIG = 10  # times, for what cannot stand in frames
 QUICK = 7  # of a kind: the first, so those that are made in no time
 
 

@@ -16,12 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from atd.vector_files import Vectors
+from datamodules.readers.files import MANY
 from tests.faults.families import Seed, families
 from tests.faults.fault import Effort, Fault
 from tests.faults.limits import outcomes, record
 from tests.faults.mutations import mutated
 
-FULL, QUICK = 20_000, 200  # cases of a family
+FULL, QUICK = 10_000, 200  # cases of a family
 TEXT = (".csv", ".tsv", ".json", ".jsonl", ".txt", ".xml", ".conllu", ".en")
 MEMORY = Path("/dev/shm")  # where a file costs nothing
 
@@ -51,7 +52,7 @@ class Trial:
         if (
             next(iter(seed.files)).endswith(TEXT)
             and "vectors" not in self.name
-            and data.count(0) * 100 > len(data)
+            and data.count(0) * MANY > len(data)
             and is_utf8(data)
         ):
             raise ValueError("zero bytes that are taken for text")
