@@ -74,7 +74,7 @@ def address(folder):
         yield f"http://127.0.0.1:{port}/"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # it holds an event loop, which tests without a browser need for themselves
 def browser():
     pytest.importorskip("playwright")
     if CHROMIUM is None:
