@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["FITS", "Settings", "run"]
 
 HOST = "127.0.0.1"
+UNREAD = 1 << 17  # bytes that the system keeps for a client that does not read
 
 
 def run(cfg: DictConfig, out: Path) -> Result:
@@ -56,6 +57,7 @@ def listen(port: int) -> socket.socket:
     """A socket on this machine only."""
     sock = socket.socket()
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, UNREAD)
     try:
         sock.bind((HOST, port))
     except OSError as error:

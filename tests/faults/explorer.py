@@ -41,8 +41,8 @@ def faults(effort: Effort) -> Iterator[Fault]:
         yield slow.outcome()
         yield each(server, "foreign pages and hosts", foreign(), refused)
         yield each(server, "paths to other files", reaching(), refused)
-        yield each(server, "requests with wrong values", drawn(wrong, effort, "wrong", 2000, 150), answered)
-        yield each(server, "requests of damaged bytes", drawn(damaged, effort, "damaged", 1000, 60), unbroken, 0.3)
+        yield each(server, "requests with wrong values", drawn(wrong, effort, "wrong", 1500, 150), answered)
+        yield each(server, "requests of damaged bytes", drawn(damaged, effort, "damaged", 800, 60), unbroken, 0.3)
         yield each(server, "bodies without an end", endless(effort), cut_short)
         yield alive(server)
         yield memory(server, before)
@@ -212,14 +212,14 @@ def drawn(make: Callable, effort: Effort, name: str, full: int, quick: int) -> I
 
 
 def each(server: Explorer, name: str, requests, lost: Callable[[int | None], bool], timeout: float = LONGEST) -> Fault:
-    """Every request in turn, a few at a time; `lost` judges the status of the answer."""
+    """Every request in turn, some at a time; `lost` judges the status of the answer."""
     fault = Fault(FAMILY, name)
     said: dict[str, int] = {}
 
     def send(asked: Asked | bytes) -> tuple[Asked | bytes, int | None]:
         return asked, server.ask(asked if isinstance(asked, bytes) else asked.line(), timeout)
 
-    with ThreadPoolExecutor(4) as pool:
+    with ThreadPoolExecutor(8) as pool:
         for case, (asked, status) in enumerate(pool.map(send, requests)):
             shown = repr(asked[:160]) if isinstance(asked, bytes) else str(asked)
             fault.tried(f"case {case}, {shown}: answer {status}" if lost(status) else None)
@@ -252,7 +252,7 @@ def endless(effort: Effort) -> Iterator[bytes]:
     head = "POST /api/models/0/read HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
     size = effort.times(50_000_000, 2_000_000)
     chunk = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
-    for _ in range(effort.times(8, 2)):
+    for _ in range(effort.times(4, 2)):
         yield f"{head}Content-Length: {size}\r\n\r\n".encode() + b" " * size
         yield f"{head}Transfer-Encoding: chunked\r\n\r\n".encode() + chunk * (size // 0x10000)
         yield f"{head}Content-Length: 99999999999999999999\r\n\r\n".encode() + b"[" * 200_000
