@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch.overrides import TorchFunctionMode
 
 from atd.errors import AtdError, reason_of
 from atd.files import whole
@@ -51,9 +52,18 @@ def weights_of(content: Mapping[str, Any]) -> dict[str, Tensor]:
     return weights
 
 
+class Undrawn(TorchFunctionMode):
+    """Random numbers are not drawn: a tensor without memory has no place for them, and PyTorch takes seconds to see."""
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function.__name__ in ("normal_", "uniform_", "orthogonal_"):
+            return args[0] if args else kwargs["tensor"]
+        return function(*args, **(kwargs or {}))
+
+
 def rebuilt(build: Callable[[], nn.Module], weights: Mapping[str, Tensor]) -> nn.Module:
     """The model with these weights. It takes no memory before the shapes are known to be right."""
-    with torch.device("meta"):
+    with torch.device("meta"), Undrawn():
         shapes = {name: tuple(values.shape) for name, values in build().state_dict().items()}
     for name in shapes.keys() | weights.keys():
         found = tuple(weights[name].shape) if name in weights else None

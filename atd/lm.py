@@ -248,11 +248,13 @@ class TensorLM(ConditionedModel):
 
     def __init__(self, V: int, K: int, D: int, N: int, A: int, activation: str = "relu"):
         super().__init__()
-        self.T = nn.Parameter(torch.randn(V, K, D) / (K * D) ** 0.5)
-        self.R = nn.Parameter(torch.randn(V, K) * K**-0.5)
+        self.T = nn.Parameter(torch.empty(V, K, D))
+        self.R = nn.Parameter(torch.empty(V, K))
         self.C = nn.Parameter(torch.empty(N, K, K))
         self.b = nn.Parameter(torch.zeros(V))
         self.attributes = AttributeTable(A, D, activation)
+        nn.init.normal_(self.T, std=(K * D) ** -0.5)
+        nn.init.normal_(self.R, std=K**-0.5)
         start_contexts(self.C)
 
     def hidden(self, context_BN: Tensor, attribute: Tensor | Blend | None = None, language: int = 0) -> Tensor:
