@@ -33,7 +33,7 @@ MB = 1 << 20
 MUCH = 8 * MB * b"a"  # once, in a frame of its own; frames of gzip and zstd can stand one after another
 FRAMES = 256  # 2 GB
 BIG = 10  # times, for what cannot stand in frames
-QUICK = 7  # of a kind: the first, so those that are made in no time
+QUICK = 5  # of a kind: the first, so those that are made in no time
 
 
 def faults(effort: Effort) -> Iterator[Fault]:
