@@ -22,6 +22,7 @@ from atd.errors import AtdError
 from tests.faults.fault import Fault
 
 READ, REFUSED, LOST = "read", "refused", "lost"
+PATIENCE = 6  # times the seconds, for one that waits and does not work
 BATCH = 1000  # cases of a child
 LONGEST = 1000  # letters of a line that says what is wrong
 FORK = multiprocessing.get_context("fork")  # a function of any kind, and nothing to import anew
@@ -29,7 +30,7 @@ FORK = multiprocessing.get_context("fork")  # a function of any kind, and nothin
 
 @dataclass(frozen=True)
 class Limits:
-    seconds: float = 10.0  # of a case
+    seconds: float = 10.0  # of work on a case: on a machine that is shared it may take longer
     growth: int = 1 << 30  # bytes that a case may use more than there were before it
     ceiling: int = 4 << 30  # bytes of addresses beyond which nothing is given: the machine must live
 
@@ -74,14 +75,14 @@ def _batch(trial: Callable[[int], object], cases: Sequence[int], named: str, lim
     there.close()
     try:
         for case in cases:
-            if not here.poll(limits.seconds):
-                yield Outcome(case, LOST, f"hang: no end after {limits.seconds:g} s")
+            if not here.poll(limits.seconds * PATIENCE):
+                yield Outcome(case, LOST, f"hang: no end after {limits.seconds * PATIENCE:g} s, most of them idle")
                 return
             try:
                 yield here.recv()
             except EOFError:
                 child.join()
-                yield Outcome(case, LOST, f"crash: {_ending(child.exitcode)}")
+                yield Outcome(case, LOST, _ending(child.exitcode))
                 return
     finally:
         child.kill()
@@ -90,7 +91,13 @@ def _batch(trial: Callable[[int], object], cases: Sequence[int], named: str, lim
 
 
 def _ending(code: int | None) -> str:
-    return signal.Signals(-code).name if code is not None and code < 0 else f"the process ended with {code}"
+    if code == -signal.SIGPROF:
+        return "hang: no end after all the time it had"
+    return (
+        "crash: " + signal.Signals(-code).name
+        if code is not None and code < 0
+        else f"crash: the process ended with {code}"
+    )
 
 
 def _serve(trial: Callable[[int], object], cases: Sequence[int], named: str, limits: Limits, pipe: Connection) -> None:
@@ -108,6 +115,7 @@ def _serve(trial: Callable[[int], object], cases: Sequence[int], named: str, lim
 
 def _tried(trial: Callable[[int], object], case: int, named: str, limits: Limits) -> Outcome:
     before = _top()
+    signal.setitimer(signal.ITIMER_PROF, limits.seconds)  # then a signal ends the child
     try:
         trial(case)
         outcome = Outcome(case, READ)
