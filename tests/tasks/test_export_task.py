@@ -69,7 +69,8 @@ def test_a_model_without_attributes_has_words(tmp_path):
     [
         (dict(kinds=["npz"]), r"task\.kinds=.*must be a list of some of word2vec, .*projector"),
         (dict(kinds=[]), r"task\.kinds"),
-        (dict(given=[3]), r"task\.given"),
+        (dict(given=[[3]]), r"task\.given"),
+        (dict(given=[3]), "no attribute is called '3'"),
         (dict(given=["nobody"]), "nobody"),
         (dict(given=[{"place": "sea"}]), "there is no column 'place'"),
     ],
