@@ -136,13 +136,13 @@ LINES = [
         TABLE,
     ),
     perplexities(
-        "15,000 blog posts by gender, age and industry, a table with default settings (one seed)",
+        "15,000 blog posts by gender, age and industry, a table with default settings",
         "table_blogs_composed",
         "the three columns help by 1.1 %, and cost nothing when shuffled; counting finds 1.3 % in them",
         TABLE,
     ),
     perplexities(
-        "the same posts, a vector for each of their tuples instead of each value (one seed)",
+        "the same posts, a vector for each of their tuples instead of each value",
         "table_blogs_tuples",
         "the tuple helps by 0.9 %, and costs nothing when shuffled",
         TABLE,
