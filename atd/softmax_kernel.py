@@ -35,6 +35,8 @@ LOGITS = 5 * 2**20  # alive at once: 20 MB stay in cache and are not given back 
 ROWS = 128  # of the batch in a chunk, at least, and a multiple of: fewer make slow products
 BLOCK = 1024  # rows, and words, whose logits exist at once where only losses are wanted
 HUGE = 1e30  # a sum of powers near the end of single precision
+OWN = 1.0  # the target's own shifted logit is 0 but for rounding, which in huge logits may be anything
+SURE = 64.0  # a logit that was lowered is 0 at most, and above this it is nothing but rounding
 
 
 @dataclass
@@ -114,10 +116,10 @@ def losses(h_BH: Tensor, words: Candidates, targets: Targets) -> Tensor:
     rise_GR = torch.zeros_like(goal_GR)
     others_GR = _others(h_GRP, words, slot_GR, goal_GR.dtype)
     if not (others_GR < HUGE).all():
-        rise_GR = _highest(h_GRP, words).clamp(min=0).to(goal_GR.dtype)
+        rise_GR = _highest(h_GRP, words, slot_GR).clamp(min=0).to(goal_GR.dtype)
         words.lower(h_GRP, goal_GR, rise_GR)
-        others_GR = _others(h_GRP, words, slot_GR, goal_GR.dtype)
-    Z_GR = others_GR + (-rise_GR).exp2()
+        others_GR = _others(h_GRP, words, slot_GR, goal_GR.dtype, most=SURE)
+    Z_GR = (others_GR + (-rise_GR).exp2()).clamp(min=1 / HUGE)
     return (Z_GR.log() + rise_GR * LOG2).flatten()
 
 
@@ -126,12 +128,13 @@ def sum_powers(h_GRP: Tensor, words: Candidates, slot_GR: Tensor, goal_GR: Tenso
     rise_GR = torch.zeros_like(goal_GR)
     sums_GRP = _powers(h_GRP, words, slot_GR, out_GRS).to(goal_GR.dtype)
     if not (sums_GRP[..., words.columns.total] < HUGE).all():
-        rise_GR = torch.bmm(h_GRP, words.table_GSP.mT, out=out_GRS).amax(2).clamp(min=0).to(goal_GR.dtype)
+        torch.bmm(h_GRP, words.table_GSP.mT, out=out_GRS)
+        rise_GR = _target_at_most(OWN, out_GRS, slot_GR).amax(2).clamp(min=0).to(goal_GR.dtype)
         words.lower(h_GRP, goal_GR, rise_GR)
-        sums_GRP = _powers(h_GRP, words, slot_GR, out_GRS).to(goal_GR.dtype)
+        sums_GRP = _powers(h_GRP, words, slot_GR, out_GRS, most=SURE).to(goal_GR.dtype)
     others_GR = sums_GRP[..., words.columns.total]
     own_GR = (-rise_GR).exp2()
-    return Powers(sums_GRP, others_GR, others_GR + own_GR, rise_GR)
+    return Powers(sums_GRP, others_GR, (others_GR + own_GR).clamp(min=1 / HUGE), rise_GR)
 
 
 def _positions(h_BH: Tensor, words: Candidates, targets: Targets) -> tuple[Tensor, Tensor]:
@@ -143,33 +146,41 @@ def _positions(h_BH: Tensor, words: Candidates, targets: Targets) -> tuple[Tenso
     return h_GRP, goal_GR
 
 
-def _powers(h_GRP: Tensor, words: Candidates, slot_GR: Tensor, out_GRS: Tensor) -> Tensor:
-    """Into `out` 2 to the power of the shifted logits, 0 in the target's own slot; returns out · table."""
-    torch.bmm(h_GRP, words.table_GSP.mT, out=out_GRS).exp2_()
-    slot_GR1 = slot_GR.clamp(min=0)[..., None]
-    elsewhere_GR1 = (slot_GR < 0)[..., None]
-    out_GRS.scatter_(2, slot_GR1, out_GRS.gather(2, slot_GR1) * elsewhere_GR1)
-    return out_GRS @ words.table_GSP
+def _powers(h_GRP: Tensor, words: Candidates, slot_GR: Tensor, out_GRS: Tensor, most: float | None = None) -> Tensor:
+    """Into `out` 2 to the power of the shifted logits, 0 in the target's own slot; returns out · table.
+
+    `most` is what no logit can be above, but for rounding.
+    """
+    torch.bmm(h_GRP, words.table_GSP.mT, out=out_GRS)
+    if most is not None:
+        out_GRS.clamp_(max=most)
+    return _target_at_most(0.0, out_GRS.exp2_(), slot_GR) @ words.table_GSP
 
 
-def _others(h_GRP: Tensor, words: Candidates, slot_GR: Tensor, dtype: torch.dtype) -> Tensor:
-    """Σ 2^logit over all words but the target (G×R)."""
+def _target_at_most(most: float, out_GRS: Tensor, slot_GR: Tensor) -> Tensor:
+    """Lower the number in the target's own slot to `most`; slots outside of the words are none."""
+    slot_GR1 = slot_GR[..., None].clamp(0, out_GRS.shape[2] - 1)
+    elsewhere_GR1 = slot_GR[..., None] != slot_GR1
+    own_GR1 = out_GRS.gather(2, slot_GR1)
+    return out_GRS.scatter_(2, slot_GR1, own_GR1.where(elsewhere_GR1, own_GR1.clamp(max=most)))
+
+
+def _others(h_GRP: Tensor, words: Candidates, slot_GR: Tensor, dtype: torch.dtype, most: float | None = None) -> Tensor:
+    """Σ 2^logit over all words but the target (G×R); `most` is what no logit can be above, but for rounding."""
     sum_GR = h_GRP.new_zeros(slot_GR.shape, dtype=dtype)
     for block in _blocks(h_GRP, words):
-        slot = slot_GR[:, block.rows, None] - block.first
-        elsewhere = (slot < 0) | (slot >= block.logits.shape[2])
-        slot = slot.clamp(0, block.logits.shape[2] - 1)
-        powers = block.logits.exp2_()
-        powers.scatter_(2, slot, powers.gather(2, slot) * elsewhere)
+        logits = block.logits if most is None else block.logits.clamp_(max=most)
+        powers = _target_at_most(0.0, logits.exp2_(), slot_GR[:, block.rows] - block.first)
         sum_GR[:, block.rows] += powers.sum(2, dtype=dtype)
     return sum_GR
 
 
-def _highest(h_GRP: Tensor, words: Candidates) -> Tensor:
+def _highest(h_GRP: Tensor, words: Candidates, slot_GR: Tensor) -> Tensor:
     """The likeliest word's shifted logit (G×R)."""
     top_GR = h_GRP.new_full(h_GRP.shape[:2], -math.inf)
     for block in _blocks(h_GRP, words):
-        top_GR[:, block.rows] = top_GR[:, block.rows].maximum(block.logits.amax(2))
+        logits = _target_at_most(OWN, block.logits, slot_GR[:, block.rows] - block.first)
+        top_GR[:, block.rows] = top_GR[:, block.rows].maximum(logits.amax(2))
     return top_GR
 
 

@@ -34,6 +34,10 @@ class Effect:
         stretch = [torch.linalg.matrix_norm(W, 2) for W in paths]
         return cls(torch.cat(paths), bias, len(W_FD), torch.stack(stretch))
 
+    def double(self) -> Effect:
+        """The same in double precision."""
+        return Effect(self.W_ED.double(), self.bias, self.F, self.stretch_Q.double())
+
     def __call__(self, x_nD: Tensor) -> Tensor:
         """y (n×E)."""
         y_nE = x_nD @ self.W_ED.T

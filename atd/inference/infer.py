@@ -35,6 +35,7 @@ from atd.vocabulary import BOS_ID, UNK_ID
 POSITIONS = 4096  # solved together, at most: bounds memory, not the result
 TEXTS = 512  # the same, and fewer with a large vocabulary
 CELLS = 2**25  # of a table, 128 MB: probabilities of all words for each text; all words by all context matrices
+HUGE = 1000.0  # a bias; those of trained models are within 20
 FEW = 512  # positions, enough for fast products
 
 
@@ -60,9 +61,9 @@ def infer(
     `prior` (D or n×D) is where x starts and is drawn to; default the mean of the trained vectors, or 0 where that is
     the average text (`CentredTable`). `samples` replaces the full softmax by a fixed subset (`SoftmaxWords`). `convex`
     runs until ‖∇J‖ ≤ l2·tolerance, which bounds the distance to the optimum by `tolerance`, or until ∇J is lost in
-    rounding, or for `iterations`; `sgd` (the paper's) makes `epochs` passes of step size `lr`. `progress` is told how
-    many texts each batch finished. Unknown words are context but never targets; a text without a known word keeps its
-    prior.
+    rounding, or for `iterations`; where weights are so large that single precision gets stuck, double takes over. `sgd`
+    (the paper's) makes `epochs` passes of step size `lr`. `progress` is told how many texts each batch finished.
+    Unknown words are context but never targets; a text without a known word keeps its prior.
     """
     if l2 <= 0:
         raise AtdError(f"l2 must be positive, got {l2}: it is what makes the vector of a text unique")
@@ -132,7 +133,7 @@ class Frozen:
         before = torch.cat([self.tokens.new_zeros(1), self.known.long().cumsum(0)])
         self.count_n = before[self.offsets].diff()
 
-        W_VF, b_V = model.output(language)
+        W_VF, b_V = _finite(*model.output(language))
         self.words = SoftmaxWords(W_VF, b_V, samples)
         self.effect = Effect.of(model)
         self.folded_NFF = model.folded_contexts().unflatten(0, (model.C.shape[0], -1))
@@ -174,6 +175,18 @@ class Frozen:
             positive=self.model.attributes.activation == "relu",
             preconditioner=self.preconditioner,
         )
+
+
+def _finite(W_VF: Tensor, b_V: Tensor) -> tuple[Tensor, Tensor]:
+    """Words and biases, refused where one is not a number; huge biases are counted from the largest.
+
+    Only their differences matter to the softmax, and in a logit of a million single precision has 4 binary places left.
+    """
+    bad_V = ~(b_V.isfinite() & W_VF.isfinite().all(1))
+    if bad_V.any():
+        word = int(bad_V.nonzero()[0])
+        raise AtdError(f"word {word} of the model has a weight or bias that is not finite; give it a bias such as -100")
+    return W_VF, b_V - b_V.max() if b_V.abs().max() > HUGE else b_V
 
 
 class FrozenContexts:

@@ -22,6 +22,7 @@ from atd.inference.point import Inferred, Point
 MEMORY = 8  # pairs (s, y)
 DROP = 0.5  # where texts have words of their own, those that are done are left out when so few are not: it means a copy
 NEAR = 1e-2  # a coordinate this near to 0, at most, counts as about to be 0
+PATIENCE = 5  # iterations in which a text does not move; rounding may differ when fewer texts are left
 HALVINGS = 20  # of a step, at most
 DECREASE = 1e-4  # share of the decrease promised by the slope that J must show (Armijo)
 TURN = 0.8  # share of the slope at the start that the slope at the end may have upwards (Hager and Zhang)
@@ -30,19 +31,23 @@ History = list[tuple[Tensor, Tensor]]
 
 
 def minimise(problem: Problem, x_nD: Tensor, limit_n: Tensor, iterations: int | Tensor) -> Inferred:
-    """From x until the norm of the pull is below the limit, or for so many iterations, a number for each text (n)."""
+    """From x until the norm of the pull is below the limit, or for so many iterations, a number for each text (n).
+
+    A text that does not move for a while, though what was known of its curvature has been forgotten, is left there.
+    """
     point = problem.evaluate(x_nD)
     result = Inferred.at(x_nD)
     work = problem
     live = torch.arange(len(x_nD), device=x_nD.device)  # the texts that `work` and `point` are about
     most_n = torch.as_tensor(iterations, device=x_nD.device).expand(len(x_nD))
+    stuck = torch.zeros_like(live)  # for how many iterations
     history: History = []
     step = 0
     while True:
         norm = work.pull(point).norm(dim=1)
         done = norm <= limit_n[live]
         result.write(live, Inferred.of(point, torch.full_like(live, step), done, norm))
-        ended = done | (step >= most_n[live])
+        ended = done | (step >= most_n[live]) | (stuck > PATIENCE)
         keep = (~ended).nonzero()[:, 0]
         if len(keep) == 0:
             return result
@@ -51,12 +56,14 @@ def minimise(problem: Problem, x_nD: Tensor, limit_n: Tensor, iterations: int | 
             work = work.select(keep)
             point = point.select(keep)
             ended = ended[keep]
+            stuck = stuck[keep]
             history = [(s[keep], y[keep]) for s, y in history]
         d = _direction(work, point, history).masked_fill(ended[:, None], 0)
-        new, moved = _line_search(work, point, d)
+        new, moved = line_search(work, point, d)
         history = [*history, (new.x_nD - point.x_nD, new.g_nD - point.g_nD)][-MEMORY:]
         if not moved.all():  # no decrease left in single precision: forget the curvature of those texts
             history = [(s * moved[:, None], y) for s, y in history]
+        stuck = (stuck + 1) * ~(moved | ended)
         point = new
         step += 1
 
@@ -104,7 +111,7 @@ def _two_loops(problem: Problem, g: Tensor, free: Tensor, history: History) -> T
     return torch.where(climbs, downhill, d)
 
 
-def _line_search(problem: Problem, start: Point, d: Tensor) -> tuple[Point, Tensor]:
+def line_search(problem: Problem, start: Point, d: Tensor) -> tuple[Point, Tensor]:
     """The point that the step leads to, and whether each text moved (n).
 
     Each text's step is halved until J falls enough (Armijo along the projected path). Where the change of J drowns in

@@ -59,6 +59,7 @@ class Problem:
     l2: float
     positive: bool  # whether x ≥ 0
     preconditioner: Preconditioner
+    tau: float = 1.0  # the temperature by which `own_GRE` and `bias_GR` have been divided (`newton`)
 
     OF_PIECES: ClassVar = ("slot_GR", "target_GR", "r_GRF", "own_GRE", "bias_GR", "real_GR")
     OF_TEXTS: ClassVar = ("pieces_n", "count_n", "prior_nD", "size_n", "reach_nQ", "tilt_nD")
@@ -138,6 +139,18 @@ class Problem:
         some |= {name: getattr(self, name)[rows] for name in self.OF_TEXTS}
         return replace(self, candidates=self.candidates.select(at), **some)
 
+    def double(self) -> Problem:
+        """The same in double precision."""
+        names = (*self.OF_PIECES, *self.OF_TEXTS)
+        wide = {name: item.double() for name in names if (item := getattr(self, name)).is_floating_point()}
+        words = self.words.double
+        return replace(self, words=words, candidates=words.candidates, effect=self.effect.double(), **wide)
+
+    def softened(self, tau: float) -> Problem:
+        """The same with all logits, and l2, divided by a temperature."""
+        names = ("own_GRE", "bias_GR", "size_n", "reach_nQ", "l2")
+        return replace(self, tau=tau, **{name: getattr(self, name) / tau for name in names})
+
     def evaluate(self, x_nD: Tensor, likely_GV: Tensor | None = None) -> Point:
         """The negative log-likelihood, J (both double) and ∇J at x; into `likely_GV` the sum of P over each piece."""
         y_GE = self.effect(x_nD)[self.text_G]
@@ -172,6 +185,8 @@ class Problem:
         goal_GR = torch.bmm(own_GRE, y_GE[..., None])[..., 0] + self.bias_GR[at]
         h_GRP = words.positions(goal_GR)
         self.effect.apply(y_GE[:, None], r_GRF, out=h_GRP[..., words.columns.vector])
+        if self.tau != 1:
+            h_GRP[..., : words.columns.bias.stop] /= self.tau
         groups = (1, -1) if words.shared else (G, R)  # where all pieces share their words they are one large group
         found = sum_powers(
             h_GRP.view(*groups, words.columns.P),
@@ -182,11 +197,15 @@ class Problem:
         )
         share_G1R = (self.real_GR[at].view(groups) / found.Z_GR).view(G, 1, R)
         sums_GRF = found.sums_GRP.view(G, R, -1)[..., words.columns.vector]
-        slope_G1E = self.effect.gather(share_G1R * LOG2, sums_GRF, r_GRF)
+        slope_G1E = self.effect.gather(share_G1R * (LOG2 / self.tau), sums_GRF, r_GRF)
         slope_G1E -= torch.bmm(share_G1R * found.others_GR.view(G, 1, R), own_GRE)
         if likely_GV is not None:
             torch.bmm(share_G1R, out_GRS, out=likely_GV[:, None])
         return found.log_Z().view(G, R), slope_G1E[:, 0]
+
+    def steepness(self) -> Tensor:
+        """By how much a step of length 1 changes the logit of a position, at most and on average (n)."""
+        return (self.reach_nQ * self.effect.stretch_Q).sum(1) / self.count_n.clamp(min=1)
 
     def noise(self) -> Tensor:
         """How far ‖∇J‖ can be trusted (n): rounding of the terms that cancel in it."""

@@ -1,11 +1,12 @@
 """The solvers of inference: `convex` for the one optimum of each text, and `sgd`, the paper's.
 
-`convex` takes three stages where the vocabulary is large; where it is small only the last:
+`convex` takes four stages where the vocabulary is large; where it is small only the last two:
 
 1. L-BFGS over one subset of words, the same for all texts. It is rough, but costs no evaluation of J.
 2. Steps by surrogates: evaluate J, minimise its surrogate around that x by L-BFGS, and so on, as long as the gradient
    shrinks. An evaluation of J takes the gradient down 10 to 30 times.
 3. L-BFGS on J itself, for texts whose gradient did not shrink.
+4. Newton's method in double precision, for texts where this does not end: those of models with extreme weights.
 
 n texts, T positions of all of them, D attribute dim, F factors.
 """
@@ -18,7 +19,7 @@ from dataclasses import replace
 import torch
 from torch import Tensor
 
-from atd.inference import lbfgs, surrogate
+from atd.inference import lbfgs, newton, surrogate
 from atd.inference.objective import Problem
 from atd.inference.point import Inferred
 
@@ -26,32 +27,58 @@ PAYS = 8  # surrogates are used where the vocabulary is so many times as large a
 PIECES = 4096  # and not for texts of more pieces: their words would take gigabytes
 SHRINKS = 0.5  # what is left of ‖∇J‖ after a step by a surrogate, at most
 ROUGH = 10  # iterations over the common subset, at most
+RESERVED = 50  # iterations for Newton's method, where as many more are allowed
+STEEP = 1000.0  # a change of a logit over a step of length 1; trained models have some tens
 INNER = 0.05  # minima of surrogates are sought to this share of ‖∇J‖
 
 
 def solve_convex(problem: Problem, x_nD: Tensor, tolerance: float, iterations: int, **_unused) -> Inferred:
     """The optimum, from x, in at most so many iterations: steps by surrogates or, without these, of L-BFGS."""
     limit_n = _limit(problem, tolerance)
-    if problem.candidates.S < PAYS * surrogate.WORDS or len(problem.text_G) > PIECES:
-        return lbfgs.minimise(problem, x_nD, limit_n, iterations)
-    if iterations:
-        x_nD = _roughly(problem, x_nD, limit_n)
-    result = _by_surrogates(problem, x_nD, limit_n, iterations)
+    most = iterations - RESERVED if iterations >= 2 * RESERVED else iterations
+    most_n = torch.full_like(problem.count_n, most).where(problem.steepness() < STEEP, 0)
+    if _surrogates_pay(problem):
+        x_nD = _roughly(problem, x_nD, limit_n) if iterations else x_nD
+        result = _by_surrogates(problem, x_nD, limit_n, iterations)
+        left = (~result.converged & (result.iterations < most_n)).nonzero()[:, 0]
+        if len(left):
+            taken = result.iterations[left]
+            more = lbfgs.minimise(problem.select(left), result.x[left], limit_n[left], most_n[left] - taken)
+            more.iterations += taken
+            result.write(left, more)
+    else:
+        result = lbfgs.minimise(problem, x_nD, limit_n, most_n)
     left = (~result.converged & (result.iterations < iterations)).nonzero()[:, 0]
     if len(left):
-        taken = result.iterations[left]
-        more = lbfgs.minimise(problem.select(left), result.x[left], limit_n[left], iterations - taken)
-        more.iterations += taken
-        result.write(left, more)
+        _by_newton(problem.select(left), result, left, tolerance, iterations)
     return result
+
+
+def _surrogates_pay(problem: Problem) -> bool:
+    """Where the softmax runs over many words, and these are all words."""
+    S = problem.candidates.S
+    return PAYS * surrogate.WORDS <= S == len(problem.words.b_V) and len(problem.text_G) <= PIECES
+
+
+def _by_newton(problem: Problem, result: Inferred, left: Tensor, tolerance: float, iterations: int) -> None:
+    """Write to `result` what Newton's method makes of some texts, which `problem` is about."""
+    before = result.select(left)
+    double = problem.double()
+    found = newton.minimise(double, before.x.double(), _limit(double, tolerance), iterations - before.iterations)
+    found.x = found.x.to(before.x.dtype)
+    found.iterations += before.iterations
+    better = (found.converged | ~(found.objective >= double.evaluate(before.x.double()).J_n)).nonzero()[:, 0]
+    result.write(left[better], found.select(better))
+    result.iterations[left] = found.iterations
 
 
 def _limit(problem: Problem, tolerance: float) -> Tensor:
     """The norm of the gradient at which a text is done (n).
 
-    J is l2-strongly convex, so x is then within `tolerance` of the optimum, or as near as rounding lets one see.
+    J is l2-strongly convex, so x is then within `tolerance` of the optimum, or as near as rounding lets one see. But in
+    a model of extreme weights single precision sees nothing, and that is no reason to be content.
     """
-    return problem.noise().clamp(min=problem.l2 * tolerance)
+    return problem.noise().where(problem.steepness() < STEEP, 0).clamp(min=problem.l2 * tolerance)
 
 
 def _roughly(problem: Problem, x_nD: Tensor, limit_n: Tensor) -> Tensor:

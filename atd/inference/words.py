@@ -5,6 +5,8 @@ T positions, F factors, V vocabulary, S words of the softmax.
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import torch
 from torch import Tensor
 
@@ -28,6 +30,7 @@ class SoftmaxWords:
     def __init__(self, W_VF: Tensor, b_V: Tensor, samples: int | None = None):
         self.W_VF = W_VF
         self.b_V = b_V
+        self.samples = samples
         self._subsets: dict[int, SoftmaxWords] = {}
         V = len(b_V)
         self.slot_V = torch.arange(V, device=b_V.device)
@@ -46,6 +49,11 @@ class SoftmaxWords:
         if samples not in self._subsets:
             self._subsets[samples] = SoftmaxWords(self.W_VF, self.b_V, samples)
         return self._subsets[samples]
+
+    @cached_property
+    def double(self) -> SoftmaxWords:
+        """The same words in double precision."""
+        return SoftmaxWords(self.W_VF.double(), self.b_V.double(), self.samples)
 
     def targets(self, target_T: Tensor) -> Targets:
         """The words that came, as `atd.softmax_kernel` takes them."""
