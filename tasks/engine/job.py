@@ -6,6 +6,7 @@ import importlib
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import time
@@ -24,6 +25,7 @@ from tasks.engine.files import own_folder
 from tasks.engine.precision import precision_of
 from tasks.engine.report import number, write_metrics, write_report
 from tasks.engine.result import Result
+from tasks.engine.secrets import without_secrets
 from tasks.engine.seeding import seed_all
 from tasks.engine.signals import Stopped, how_to_go_on
 from tasks.engine.wandb import job_run, sweep_name
@@ -162,9 +164,9 @@ def describe(cfg: DictConfig) -> dict[str, str]:
     return {
         "seed": str(cfg.seed),
         "revision": revision(),
-        "command": " ".join(["python", "run.py", *sys.argv[1:]]),
+        "command": without_secrets(shlex.join(["python", "run.py", *sys.argv[1:]])),
         "versions": "\n".join(f"{k} {v}" for k, v in versions.items()),
-        "config": OmegaConf.to_yaml(cfg, resolve=True),
+        "config": without_secrets(OmegaConf.to_yaml(cfg, resolve=True)),
     }
 
 
