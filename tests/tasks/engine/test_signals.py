@@ -13,13 +13,14 @@ import pytest
 from tasks.engine.signals import Stopped, how_to_go_on
 
 ROOT = Path(__file__).parents[3]
-ENDLESS = ["model.K=8", "model.F=8", "model.D=3", "trainer.max_epochs=100000", "trainer.patience=100000", "trainer.checkpoint_every=3"]
+ENDLESS = ["model.K=8", "model.F=8", "model.D=3", "logger=none"]
+ENDLESS += ["trainer.max_epochs=100000", "trainer.patience=100000", "trainer.checkpoint_every=3"]
 
 
 @pytest.mark.parametrize("signum", [signal.SIGTERM, signal.SIGINT])
 def test_a_training_that_is_asked_to_end_says_how_to_go_on(places, tmp_path, signum):
     out = tmp_path / "a run"
-    given = [*places, *ENDLESS, "logger=none", f"paths.cache={tmp_path / 'cache'}", f"hydra.run.dir='{out}'"]
+    given = [*places, *ENDLESS, f"paths.cache={tmp_path / 'cache'}", f"hydra.run.dir='{out}'"]
     run = subprocess.Popen([sys.executable, "run.py", *given], cwd=ROOT, text=True, stdout=-1, stderr=-1)
     while not (out / "checkpoints/atd/last.ckpt").exists():
         assert run.poll() is None, run.communicate()
