@@ -1,10 +1,11 @@
 """Attribute vectors of unseen texts: `infer(model, tokens, offsets)` gives an `Inferred`, one x for each text.
 
-Five files carry it, from the outside in:
+Six files carry it, from the outside in:
 
 - `infer` prepares what does not depend on x, cuts the texts into batches and gives each to a solver.
 - `solvers` are the ways to an optimum: `convex`, for the one vector that a text has, and `sgd`, the paper's.
 - `lbfgs` is the minimiser within `convex`.
+- `newton` is the other one, in double precision, for texts that `lbfgs` leaves: those of models with extreme weights.
 - `surrogate` is J at a fraction of its cost, with its gradient at one x: what `lbfgs` works on in a large vocabulary.
 - `objective` is J itself and its gradient.
 
