@@ -146,7 +146,7 @@ def test_two_processes_train_what_one_does(name, alone, tmp_path):
     for key, weights in one["weights"].items():
         torch.testing.assert_close(two["weights"][key], weights, rtol=1e-3, atol=1e-3)
     left = {p.name for p in (tmp_path / "checkpoints/atd").iterdir()}
-    assert left == {"best.ckpt", "finished.json", "last.ckpt"}
+    assert left == {"before.ckpt", "best.ckpt", "finished.json", "last.ckpt"}
 
 
 def test_a_run_killed_mid_epoch_resumes_on_two_or_on_one(tmp_path):

@@ -126,7 +126,7 @@ def test_a_full_disk_is_one_line_and_leaves_the_old_cache(tmp_path):
     resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, limits[1]))
     try:
         for key in ({"a": 1}, {"a": 2}):
-            with pytest.raises(AtdError, match=r"cannot keep .*arrow: .*; make room or set paths.cache") as error:
+            with pytest.raises(AtdError, match=r"arrow: cannot be written .*; make room or set paths.cache") as error:
                 open_or_build(key, make, tmp_path, rebuild=True)
             assert "\n" not in str(error.value)
     finally:
@@ -137,7 +137,7 @@ def test_a_full_disk_is_one_line_and_leaves_the_old_cache(tmp_path):
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(AtdError, match=r"cannot keep .*set paths.cache"):
+    with pytest.raises(AtdError, match=r"cannot be written .*set paths.cache"):
         open_or_build({}, make, tmp_path / "file" / "cache")
 
 

@@ -33,6 +33,7 @@ KINDS = {  # a pattern of each kind of file, in a run folder or in the cache
     "encoded corpus": "*.arrow",
     "facts of a corpus": "*.json",
 }
+QUICK = ("last checkpoint", "best weights", "row of results", "settings")
 OF_CACHE = ("encoded corpus", "facts of a corpus")
 
 
@@ -60,6 +61,8 @@ def faults(effort: Effort) -> Iterator[Fault]:
         expected = Left.by(whole)
         stopped = [whole, *(stop_in(cfg, scratch, model) for model in ("atd", "no-attributes"))]
         for kind, pattern in KINDS.items():
+            if effort.quick and kind not in QUICK:
+                continue
             yield damaged(effort, cfg, scratch, stopped, expected, kind, pattern)
 
 

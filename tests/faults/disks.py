@@ -31,13 +31,14 @@ def faults(effort: Effort) -> Iterator[Fault]:
         expected = Left.by(whole)
         yield limited(effort, cfg, scratch, expected)
         yield read_only(cfg, scratch)
-        yield from full(effort, cfg, scratch, expected)
+        if not effort.quick:
+            yield from full(effort, cfg, scratch, expected)
 
 
 def limited(effort: Effort, cfg: DictConfig, scratch: Path, expected: Left) -> Fault:
     """The limit on the size of a file does what a full disk does, wherever there is a disk."""
     fault = Fault("disks", "no file may grow beyond a random size; then there is room, and the run is resumed")
-    for n in range(effort.times(20, 2)):
+    for n in range(effort.times(20, 1)):
         size = effort.draw(f"limit/{n}").randrange(8_000, 60_000)
         cfg.paths.cache = str(scratch / f"cache-limit{n}")
         out = scratch / f"limit{n}"
@@ -83,7 +84,7 @@ def full(effort: Effort, cfg: DictConfig, scratch: Path, expected: Left) -> Iter
                 fault.skipped = "no file system can be mounted here"
                 yield fault
                 continue
-            for n in range(effort.times(6, 1)):
+            for n in range(6):
                 room = effort.draw(f"{what}/{n}").randrange(16, 600)
                 resize(small, room)
                 cfg.paths.cache = str((small if what == "cache" else scratch) / f"cache-{what}{n}")
