@@ -141,18 +141,19 @@ def show_column(result: Result, found: Effects, trained: Trained, column: Tested
     if not len(sure):
         result.text(f"Words used otherwise by {name}", [f"{said} So no word certainly differs."])
         return
-    most = np.argsort(-found.documents_WA.sum(0), kind="stable")[:COUNTED]
-    pair = [0, 1] if column.is_number else most[:2]
-    counted = ["texts"] if column.is_number else [f"texts: {values[a]}" for a in most]
     rows = []
     for i in sure[np.argsort(-found.low_W[sure], kind="stable")][:SHOWN]:
         word = trained.vocabulary.words[found.words_W[i]]
         interval = f"{found.effect_W[i]:.2f} [{found.low_W[i]:.2f}, {found.high_W[i]:.2f}]"
+        most = np.argsort(-found.documents_WA[i], kind="stable")[:COUNTED]  # the values whose texts have it most often
+        used = [f"{values[a]} {found.documents_WA[i, a]:,}" for a in most if found.documents_WA[i, a]]
+        texts = f"{found.documents_WA[i].sum():,}" if column.is_number else ", ".join(used)
+        pair = [0, 1] if column.is_number else most[:2]
         company = "; ".join(f"{values[a]}: {company_of(found, trained, i, a)}" for a in pair)
-        rows.append([word, interval, float(found.q_W[i]), *found.documents_WA[i, most].tolist(), company])
+        rows.append([word, interval, f"{found.q_W[i]:.1g}", texts, company])
     result.table(
         f"Words used otherwise by {name}",
-        ["word", "effect [95 %]", "q", *counted, "more at home with"],
+        ["word", "effect [95 %]", "q", "texts", "more at home with"],
         rows,
         f"{said} The effect is a squared distance between the company that the word keeps, without the bias of small "
         "counts; 1 is as far as two words typically are apart. The tests are over documents, after what their subjects "

@@ -60,7 +60,9 @@ def run_in(out: Path, cfg: DictConfig, started: float) -> float:
     if cfg.logger.name == "wandb" and cfg.logger.group is None:
         cfg.logger.group = sweep_name()
     facts = describe(cfg)
-    if not cfg.resume:
+    if cfg.resume:
+        facts |= {key: value for key, value in read_facts(out).items() if key == "command"}  # that began it
+    else:
         write_whole(out / "config.yaml", facts["config"])
         write_whole(out / "versions.json", json.dumps({**facts, "config": "config.yaml"}, indent=2) + "\n")
     if processes.must_launch(cfg):

@@ -10,6 +10,8 @@ from atd.files import write_whole
 from tasks.engine.canvas import Undrawn, plain_decades
 from tasks.engine.result import Figure, Result, Table, Text
 
+LONG = 40  # letters of a text in a table that is not squeezed into a narrow column
+
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c2330; --soft: #5c6675; --line: #d9dee6; --paper: #fff; --tint: #f4f6f9; }
 @media (prefers-color-scheme: dark) {
@@ -21,7 +23,7 @@ h1 { font-size: 1.7rem; margin-bottom: .2rem } h2 { font-size: 1.2rem; margin-to
 .facts, figcaption, .note { color: var(--soft); font-size: .9rem }
 .wide { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums }
 th, td { padding: .3rem .8rem; border-bottom: 1px solid var(--line); text-align: left }
-td.number { text-align: right } th { font-weight: 600; background: var(--tint) }
+td.number { text-align: right } td.long { min-width: 20rem } td.short { white-space: nowrap } th { font-weight: 600; background: var(--tint) }
 figure { margin: 1.2rem 0 } img { max-width: 100%; background: #fff; border-radius: 4px }
 blockquote { margin: .6rem 0; padding: .5rem .9rem; background: var(--tint); border-left: 3px solid #4c78a8;
   overflow-wrap: anywhere } blockquote b { display: block; font-size: .85rem; color: var(--soft) }
@@ -38,7 +40,7 @@ TEMPLATE = """<!doctype html>
 {% for section in sections %}<h2>{{ section.title }}</h2>
 {% if section.kind == "table" %}<div class="wide"><table><thead><tr>
 {% for name in section.header %}<th>{{ name }}</th>{% endfor %}</tr></thead><tbody>
-{% for row in section.rows %}<tr>{% for cell in row %}<td{% if is_number(cell) %} class="number"{% endif %}>
+{% for row in section.rows %}<tr>{% for cell in row %}<td class="{{ kind_of(cell) }}">
 {{ number(cell) }}</td>{% endfor %}</tr>{% endfor %}</tbody></table></div>
 {% if section.note %}<p class="note">{{ section.note }}</p>{% endif %}
 {% elif section.kind == "figure" %}<figure><img alt="{{ section.title }}" src="data:image/png;base64,{{ section.png }}">
@@ -53,8 +55,11 @@ TEMPLATE = """<!doctype html>
 """
 
 
-def is_number(cell: object) -> bool:
-    return isinstance(cell, int | float) and not isinstance(cell, bool)
+def kind_of(cell: object) -> str:
+    """How a cell is set: a number, a long text that needs room, or a short one."""
+    if isinstance(cell, int | float) and not isinstance(cell, bool):
+        return "number"
+    return "long" if len(number(cell)) > LONG else "short"
 
 
 def number(cell: object) -> str:
@@ -98,7 +103,7 @@ def write_report(result: Result, out: Path, seconds: float, facts: dict) -> Path
         sections=sections,
         style=STYLE,
         number=number,
-        is_number=is_number,
+        kind_of=kind_of,
         **facts,
     )
     path = out / "report.html"
