@@ -23,7 +23,8 @@ h1 { font-size: 1.7rem; margin-bottom: .2rem } h2 { font-size: 1.2rem; margin-to
 .facts, figcaption, .note { color: var(--soft); font-size: .9rem }
 .wide { overflow-x: auto } table { border-collapse: collapse; font-variant-numeric: tabular-nums }
 th, td { padding: .3rem .8rem; border-bottom: 1px solid var(--line); text-align: left }
-td.number { text-align: right } td.long { min-width: 20rem } td.short { white-space: nowrap } th { font-weight: 600; background: var(--tint) }
+td.number { text-align: right } td.long { min-width: 15rem } td.short { white-space: nowrap }
+th { font-weight: 600; background: var(--tint) }
 figure { margin: 1.2rem 0 } img { max-width: 100%; background: #fff; border-radius: 4px }
 blockquote { margin: .6rem 0; padding: .5rem .9rem; background: var(--tint); border-left: 3px solid #4c78a8;
   overflow-wrap: anywhere } blockquote b { display: block; font-size: .85rem; color: var(--soft) }
