@@ -14,7 +14,7 @@ test: $(VENV)/.installed-test lint
 
 # Kills, full disks, damaged files, hostile requests: what was lost, into docs/reliability.md.
 faults: $(VENV)/.installed-test
-	$(BIN)/python -m tests.faults --write $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults --write $(ARGS)
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .

@@ -219,9 +219,9 @@ def check_machine(content: Mapping[str, Any]) -> None:
     """What the groups, the processors among them, cannot do together."""
     trainer, optim = content["trainer"], content["optim"]["name"]
     if trainer["accelerator"] == "cpu" and "16" in trainer["precision"]:
-        from atd.precision import bf16_pays
+        from atd.precision import bf16_pays, has_bf16
 
-        if trainer["precision"] != "bf16-mixed" or not bf16_pays():
+        if trainer["precision"] != "bf16-mixed" or not (has_bf16() or bf16_pays()):
             raise AtdError(f"trainer.precision={trainer['precision']}: emulated and very slow here; use 32-true")
     if trainer["accelerator"] == "cpu" and trainer["devices"] == "auto":
         raise AtdError("trainer.devices=auto: only GPUs can be counted; on CPUs give the number of processes")

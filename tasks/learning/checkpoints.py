@@ -13,7 +13,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from lightning.pytorch.callbacks import ModelCheckpoint
+from lightning import Trainer
+from lightning.pytorch.callbacks import Callback, ModelCheckpoint
 from lightning.pytorch.plugins.io import TorchCheckpointIO
 
 from atd import checkpoint
@@ -47,7 +48,34 @@ def keep(path: Path) -> None:
             shutil.copyfile(path, before)
 
 
-class Checkpoints(ModelCheckpoint):
+def can_save(trainer: Trainer, batch_idx: int) -> bool:
+    """Whether a training that is saved after this batch goes on as it would have.
+
+    Not in the middle of a step that takes several batches, and not after the last batch of an epoch: Lightning would go
+    on with the next epoch, and forget to validate this one.
+    """
+    whole_step = (batch_idx + 1) % trainer.accumulate_grad_batches == 0
+    return whole_step and not trainer.fit_loop.epoch_loop.batch_progress.is_last_batch
+
+
+class Last(Callback):
+    """Saves `last.ckpt` every so many steps, or as soon after as it can."""
+
+    def __init__(self, folder: Path, every: int) -> None:
+        self.path = folder / LAST
+        self.every = every
+        self.saved = 0  # the step
+
+    def on_train_start(self, trainer, module) -> None:
+        self.saved = trainer.global_step
+
+    def on_train_batch_end(self, trainer, module, outputs, batch, batch_idx: int) -> None:
+        if trainer.global_step - self.saved >= self.every and can_save(trainer, batch_idx):
+            trainer.save_checkpoint(self.path)
+            self.saved = trainer.global_step
+
+
+class Best(ModelCheckpoint):
     """Lightning's, in a folder that may have been moved since the state was saved."""
 
     def load_state_dict(self, state: dict[str, Any]) -> None:

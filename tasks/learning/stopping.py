@@ -17,7 +17,7 @@ from typing import Any
 from lightning.pytorch.callbacks import Callback
 
 from tasks.engine.signals import stop
-from tasks.learning.checkpoints import LAST
+from tasks.learning.checkpoints import LAST, can_save
 
 ENDING = (signal.SIGTERM, signal.SIGINT)
 OF_SLURM = (signal.SIGTERM, signal.SIGUSR1, signal.SIGUSR2)
@@ -55,11 +55,13 @@ class Stopping(Callback):
         if (batch_idx + 1) % trainer.accumulate_grad_batches:
             return
         self.in_step = False
-        if self.noted is not None:
+        if self.noted is None:
+            return
+        if can_save(trainer, batch_idx):
             trainer.save_checkpoint(self.folder / LAST)
             name = signal.Signals(self.noted).name
             print(f"{name}: saved step {trainer.global_step} to {self.folder}", flush=True)
-            self.pass_on(self.noted)
+        self.pass_on(self.noted)
 
     def on_train_end(self, trainer, module) -> None:
         if self.noted is not None:  # in the middle of a step that never became whole

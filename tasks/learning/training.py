@@ -21,7 +21,7 @@ from tasks.engine import processes
 from tasks.engine.precision import precision_of
 from tasks.engine.quiet import quieten
 from tasks.engine.sweep.pruning import pruning
-from tasks.learning.checkpoints import BEST, FINISHED, Checkpoints, WholeFiles, curve_of, resume_point
+from tasks.learning.checkpoints import BEST, FINISHED, Best, Last, WholeFiles, curve_of, resume_point
 from tasks.learning.stopping import Stopping
 
 if TYPE_CHECKING:
@@ -137,11 +137,10 @@ def train(
     if cfg.trainer.threads:
         torch.set_num_threads(cfg.trainer.threads)
     history = History(name)
-    best = Checkpoints(
+    best = Best(
         folder, filename="best", monitor=monitor, mode=mode, enable_version_counter=False, save_on_train_epoch_end=False
     )
-    steps = cfg.trainer.checkpoint_every
-    last = Checkpoints(folder, filename="last", every_n_train_steps=steps, enable_version_counter=False)
+    last = Last(folder, cfg.trainer.checkpoint_every)
     stopping = EarlyStopping(monitor, mode=mode, patience=cfg.trainer.patience)
     bar = [RichProgressBar()] if sys.stderr.isatty() else []
     out = folder.parent.parent

@@ -82,7 +82,7 @@ def damaged(
     effort: Effort, cfg: DictConfig, scratch: Path, stopped: list[Path], expected: Left, kind: str, pattern: str
 ) -> Fault:
     fault = Fault("damage", f"{kind}: {', '.join(WAYS)}")
-    for n in range(effort.times(12, 1)):
+    for n in range(effort.times(8, 1)):
         draw = effort.draw(f"{kind}/{n}")
         out = scratch / "damaged"
         shutil.rmtree(out, ignore_errors=True)

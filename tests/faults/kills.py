@@ -18,12 +18,15 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from atd.errors import AtdError
+from tasks.engine import job
+from tasks.learning.training import Finite
 from tests.faults.fault import Effort, Fault
 from tests.faults.subject import (
     FINISHED,
     ROOT,
     Left,
     composed,
+    fork,
     orphans,
     resume,
     settings,
@@ -32,6 +35,7 @@ from tests.faults.subject import (
 )
 
 MEMORY = Path("/dev/shm")  # another file system than that of temporary files
+HOOKS = ("on_validation_start", "on_validation_end", "on_train_epoch_end")  # of a callback that every training has
 PATIENCE = 10  # seconds from a signal to the end
 DDP = ["trainer=ddp_cpu", "trainer.devices=2"]
 
@@ -48,6 +52,7 @@ def faults(effort: Effort) -> Iterator[Fault]:
         seconds = time.monotonic() - before
         expected = Left.by(whole)
         yield killed(effort, cfg, scratch, expected, seconds, "one file system", effort.times(30, 1))
+        yield at_the_end_of_an_epoch(effort, cfg, scratch, expected)
         yield on_another_file_system(effort, cfg, expected, seconds)
         for signum in (signal.SIGINT,) if effort.quick else (signal.SIGTERM, signal.SIGINT):
             yield signalled(effort, cfg, scratch, expected, seconds, signum)
@@ -73,6 +78,22 @@ def killed(
             if child.running():
                 os.kill(child.pid, signal.SIGKILL)
             child.wait()
+        fault.tried(repeated(verdict(cfg, out, scratch, expected), effort, n))
+    return fault
+
+
+def at_the_end_of_an_epoch(effort: Effort, cfg: DictConfig, scratch: Path, expected: Left) -> Fault:
+    """SIGKILL when the steps of an epoch are done and its validation is not, or just is."""
+    fault = Fault("kills", "SIGKILL between the last step of an epoch and the first of the next, resumed")
+    cfg.paths.cache = str(scratch / "cache")
+    for n, hook in enumerate(HOOKS[: effort.times(len(HOOKS), 1)]):
+        out = scratch / hook
+
+        def work(out: Path = out, hook: str = hook) -> None:
+            setattr(Finite, hook, lambda *arguments: os.kill(os.getpid(), signal.SIGKILL))
+            job.run(cfg, out)
+
+        fork(work, scratch / "log").wait()
         fault.tried(repeated(verdict(cfg, out, scratch, expected), effort, n))
     return fault
 

@@ -139,8 +139,11 @@ class Left:
         return cls(rows, {f"{model}/{name}": value for model, state in found.items() for name, value in state.items()})
 
     def differs(self, other: Left) -> str | None:
-        if self.rows != other.rows:
-            return "other results"
+        if self.rows.keys() != other.rows.keys():
+            return f"other rows: {', '.join(self.rows.keys() ^ other.rows.keys())}"
+        for row, scores in self.rows.items():
+            if scores != other.rows[row]:
+                return f"other results in {row}: {other.rows[row]} instead of {scores}"
         if self.weights.keys() != other.weights.keys():
             return "other models"
         wrong = [name for name, value in self.weights.items() if not torch.equal(value, other.weights[name])]

@@ -36,6 +36,7 @@ def test_bf16_on_a_cpu_is_accepted_where_it_pays(monkeypatch):
     monkeypatch.setattr(precision, "bf16_pays", lambda: True)
     check(cfg)
     monkeypatch.setattr(precision, "bf16_pays", lambda: False)
+    monkeypatch.setattr(precision, "has_bf16", lambda: False)
     with pytest.raises(AtdError, match="bf16-mixed: emulated and very slow here"):
         check(cfg)
 

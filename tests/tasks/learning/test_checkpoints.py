@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from atd import checkpoint
-from tasks.learning.checkpoints import BEFORE, BEST, FINISHED, LAST, Checkpoints, WholeFiles, curve_of, resume_point
+from tasks.learning.checkpoints import BEFORE, BEST, FINISHED, LAST, Best, WholeFiles, curve_of, resume_point
 
 ROOT = Path(__file__).parents[3]
 KILLED = """
@@ -90,11 +90,11 @@ def test_an_end_without_its_weights_is_none(folder):
 
 def test_a_moved_folder_remembers_its_best(tmp_path):
     """Lightning forgets the best score when the folder has another name; then worse weights would be kept."""
-    saved = Checkpoints(tmp_path / "old", filename="best", monitor="loss")
+    saved = Best(tmp_path / "old", filename="best", monitor="loss")
     path, score = str(tmp_path / "old" / BEST), torch.tensor(0.5)
     saved.best_model_path, saved.best_model_score = path, score
     saved.best_k_models, saved.kth_best_model_path = {path: score}, path
-    moved = Checkpoints(tmp_path / "new", filename="best", monitor="loss")
+    moved = Best(tmp_path / "new", filename="best", monitor="loss")
     moved.load_state_dict(saved.state_dict())
     assert moved.best_model_score == 0.5 and moved.best_model_path == str(tmp_path / "new" / BEST)
     assert list(moved.best_k_models) == [moved.best_model_path] == [moved.kth_best_model_path]
