@@ -34,7 +34,7 @@ def read(path: str | Path) -> Any:
         with zipfile.ZipFile(path) as records:
             damaged = records.testzip()
         if damaged is not None:
-            raise ValueError(f"{damaged} has another checksum")
+            raise ValueError(f"{damaged!r} has another checksum")
         return torch.load(path, map_location="cpu", weights_only=True)
     except OSError as error:
         raise AtdError(f"{path}: cannot be read ({error.strerror or error})") from None

@@ -54,7 +54,12 @@ def run(cfg: DictConfig, out: Path) -> float:
 def run_in(out: Path, cfg: DictConfig, started: float) -> float:
     """The same in a folder that no other run has."""
     take_over(cfg)
-    check(cfg)
+    try:
+        check(cfg)
+    except AtdError as error:
+        if not cfg.resume:
+            raise
+        raise AtdError(f"{out / 'config.yaml'}: {error}") from None
     resolve_vectors(cfg)
     cfg.trainer.precision = precision_of(cfg.trainer)
     if cfg.logger.name == "wandb" and cfg.logger.group is None:

@@ -68,7 +68,7 @@ def changed(content: dict[str, Any], draw: random.Random) -> dict[str, Any]:
     """One to three values replaced by odd ones, or taken away."""
     content = copy.deepcopy(content)
     for _ in range(draw.choice((1, 1, 1, 2, 3))):
-        node: Any = content[draw.choice(("atd", "atd", "state_dict"))] if draw.random() < 0.95 else content
+        node: Any = content.get(draw.choice(("atd", "atd", "state_dict"))) if draw.random() < 0.95 else content
         while isinstance(node, dict | list) and node:
             key = draw.choice(list(node) if isinstance(node, dict) else range(len(node)))
             if isinstance(node[key], dict | list) and draw.random() < 0.8:
