@@ -6,10 +6,9 @@ import hashlib
 import io
 import os
 import tarfile
-import threading
 import urllib.request
 import zipfile
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 
@@ -17,6 +16,7 @@ from atd.errors import AtdError
 from datamodules import download
 from datamodules.download import fetch
 from datamodules.sources import SOURCES, Source
+from tests.datamodules.serving import serving
 
 PAGE = b"<!DOCTYPE html>\n<html><head><title>Welcome</title></head><body>Accept the terms</body></html>"
 
@@ -78,14 +78,10 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setattr(download, "DELAY", 0.001)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.kind, server.body, server.chunked, server.times = "application/octet-stream", b"", False, 1
-    server.location, server.hung_up = None, False
-    server.at = f"http://127.0.0.1:{server.server_port}/"
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with serving(Handler) as server:
+        server.kind, server.body, server.chunked, server.times = "application/octet-stream", b"", False, 1
+        server.location, server.hung_up = None, False
+        yield server
 
 
 def refused(source: Source, folder) -> str:

@@ -6,9 +6,8 @@ import errno
 import hashlib
 import random
 import shutil
-import threading
 from concurrent.futures import ThreadPoolExecutor
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -17,6 +16,7 @@ from hypothesis import strategies as st
 from atd.errors import AtdError
 from datamodules import download
 from datamodules.download import Source, fetch
+from tests.datamodules.serving import serving
 
 CONTENT = random.Random(0).randbytes(1_000_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -61,13 +61,10 @@ class Handler(BaseHTTPRequestHandler):
 @pytest.fixture
 def server(monkeypatch):
     monkeypatch.setattr(download, "DELAY", 0.001)
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    reset(server)
-    server.url = f"http://127.0.0.1:{server.server_port}/corpus.bin"
-    threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with serving(Handler) as server:
+        reset(server)
+        server.url = f"{server.at}corpus.bin"
+        yield server
 
 
 def reset(server):

@@ -18,7 +18,7 @@ from pathlib import Path
 from omegaconf import DictConfig
 
 from tests.faults.fault import Effort, Fault
-from tests.faults.subject import FINISHED, Left, composed, orphans, resume, settings, start, write_table
+from tests.faults.subject import FINISHED, Left, orphans, resume, start, undisturbed
 
 KINDS = {  # a pattern of each kind of file, in a run folder or in the cache
     "last checkpoint": "checkpoints/*/last.ckpt",
@@ -54,16 +54,12 @@ WAYS: dict[str, Callable[[bytes, random.Random], bytes]] = {
 def faults(effort: Effort) -> Iterator[Fault]:
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
-        cfg = composed(*settings(write_table(scratch / "places.csv"), scratch / "cache"))
-        whole = scratch / "whole"
-        child = start(cfg, whole, scratch / "log")
-        assert child.wait() == FINISHED, child.said
-        expected = Left.by(whole)
-        stopped = [whole, *(stop_in(cfg, scratch, model) for model in ("atd", "no-attributes"))]
+        whole = undisturbed(scratch)
+        stopped = [whole.out, *(stop_in(whole.cfg, scratch, model) for model in ("atd", "no-attributes"))]
         for kind, pattern in KINDS.items():
             if effort.quick and kind not in QUICK:
                 continue
-            yield damaged(effort, cfg, scratch, stopped, expected, kind, pattern)
+            yield damaged(effort, whole.cfg, scratch, stopped, whole.left, kind, pattern)
 
 
 def stop_in(cfg: DictConfig, scratch: Path, model: str) -> Path:

@@ -18,21 +18,17 @@ from omegaconf import DictConfig
 from tasks.engine import job
 from tests.faults.fault import Effort, Fault
 from tests.faults.kills import verdict
-from tests.faults.subject import FINISHED, Child, Left, composed, fork, orphans, settings, start, write_table
+from tests.faults.subject import FINISHED, Child, Left, composed, fork, orphans, start, undisturbed
 
 
 def faults(effort: Effort) -> Iterator[Fault]:
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
-        cfg = composed(*settings(write_table(scratch / "places.csv"), scratch / "cache"))
-        whole = scratch / "whole"
-        child = start(cfg, whole, scratch / "log")
-        assert child.wait() == FINISHED, child.said
-        expected = Left.by(whole)
-        yield limited(effort, cfg, scratch, expected)
-        yield read_only(cfg, scratch)
+        whole = undisturbed(scratch)
+        yield limited(effort, whole.cfg, scratch, whole.left)
+        yield read_only(whole.cfg, scratch)
         if not effort.quick:
-            yield from full(effort, cfg, scratch, expected)
+            yield from full(effort, whole.cfg, scratch, whole.left)
 
 
 def limited(effort: Effort, cfg: DictConfig, scratch: Path, expected: Left) -> Fault:

@@ -21,18 +21,7 @@ from atd.errors import AtdError
 from tasks.engine import job
 from tasks.learning.training import Finite
 from tests.faults.fault import Effort, Fault
-from tests.faults.subject import (
-    FINISHED,
-    ROOT,
-    Left,
-    composed,
-    fork,
-    orphans,
-    resume,
-    settings,
-    start,
-    write_table,
-)
+from tests.faults.subject import FINISHED, ROOT, Left, fork, orphans, resume, settings, start, undisturbed
 
 MEMORY = Path("/dev/shm")  # another file system than that of temporary files
 HOOKS = ("on_validation_start", "on_validation_end", "on_train_epoch_end")  # of a callback that every training has
@@ -43,22 +32,16 @@ DDP = ["trainer=ddp_cpu", "trainer.devices=2"]
 def faults(effort: Effort) -> Iterator[Fault]:
     with tempfile.TemporaryDirectory() as name:
         scratch = Path(name)
-        table = write_table(scratch / "places.csv")
-        cfg = composed(*settings(table, scratch / "cache"))
-        before = time.monotonic()
-        whole = scratch / "whole"
-        child = start(cfg, whole, scratch / "whole.log")
-        assert child.wait() == FINISHED, child.said
-        seconds = time.monotonic() - before
-        expected = Left.by(whole)
+        whole = undisturbed(scratch)
+        cfg, expected, seconds = whole.cfg, whole.left, whole.seconds
         yield killed(effort, cfg, scratch, expected, seconds, "one file system", effort.times(30, 1))
         yield at_the_end_of_an_epoch(effort, cfg, scratch, expected)
         yield on_another_file_system(effort, cfg, expected, seconds)
         for signum in (signal.SIGINT,) if effort.quick else (signal.SIGTERM, signal.SIGINT):
             yield signalled(effort, cfg, scratch, expected, seconds, signum)
         if not effort.quick:
-            yield several_processes(effort, table, scratch)
-            yield search(effort, table, scratch)
+            yield several_processes(effort, whole.table, scratch)
+            yield search(effort, whole.table, scratch)
 
 
 def killed(

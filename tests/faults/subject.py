@@ -5,10 +5,8 @@ Lightning takes longer to import than this run takes. So it is imported once, an
 
 from __future__ import annotations
 
-import csv
 import json
 import os
-import random
 import sys
 import time
 import traceback
@@ -26,26 +24,13 @@ from atd.files import PART
 from tasks.engine import job
 from tasks.engine.files import of_disk
 from tasks.engine.signals import Stopped, stop_on_signals
+from tests.places import write_places
 
 ROOT = Path(__file__).parent.parent.parent
 SMALL = ["model.K=16", "model.F=16", "model.D=4", "optim.samples=0", "data.min_count=1", "data.batch_size=64"]
 SMALL += ["trainer.threads=1", "trainer.max_epochs=3", "trainer.min_steps=0", "trainer.checkpoint_every=1"]
 SMALL += ["task.words=5", "task.controls=[no-attributes,kneser-ney]", "logger=none"]
 FINISHED = 0
-
-
-def write_table(path: Path, rows: int = 120) -> Path:
-    """Texts about two places."""
-    draw = random.Random(0)
-    things = {"sea": "ship wave sail gull net tide", "farm": "cow field barn hen oats hay"}
-    with path.open("w", newline="") as file:
-        out = csv.writer(file)
-        out.writerow(["text", "place"])
-        for _ in range(rows):
-            place = draw.choice(list(things))
-            a, b = draw.choices(things[place].split(), k=2)
-            out.writerow([f"the {a} sees the {b} and the {a} .", place])
-    return path
 
 
 def settings(table: Path, cache: Path) -> list[str]:
@@ -153,3 +138,24 @@ class Left:
 def orphans(*folders: Path) -> list[str]:
     """Files that a writer should have taken away."""
     return [str(path) for folder in folders for path in folder.rglob("*") if path.name.endswith((PART, ".tmp"))]
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """A run that nobody disturbed, in a scratch folder: what others are compared with."""
+
+    cfg: DictConfig
+    table: Path
+    out: Path
+    left: Left
+    seconds: float
+
+
+def undisturbed(scratch: Path) -> Undisturbed:
+    table = write_places(scratch / "places.csv", 120)
+    cfg = composed(*settings(table, scratch / "cache"))
+    out = scratch / "whole"
+    started = time.monotonic()
+    child = start(cfg, out, scratch / "log")
+    assert child.wait() == FINISHED, child.said
+    return Undisturbed(cfg, table, out, Left.by(out), time.monotonic() - started)
