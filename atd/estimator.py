@@ -228,15 +228,8 @@ class AttributeModel(Parameters):
     def config(self) -> dict[str, Any]:
         """What `atd.models.build` makes the model from."""
         sizes = {name: plain(getattr(self, name)) for name in ("K", "F", "D", "context", "dropout")}
-        return {
-            "name": "atd",
-            **sizes,
-            "gated": True,
-            "additive": True,
-            "shrink": True,
-            "sparse": False,
-            "vectors": None,
-        }
+        fixed = {"gated": True, "additive": True, "free": 0, "shrink": True, "sparse": False, "vectors": None}
+        return {"name": "atd", **sizes, **fixed}
 
     @property
     def training(self) -> Training:

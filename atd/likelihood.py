@@ -5,70 +5,101 @@ n texts, T their words, N context, A attribute vectors, D attribute dim, F facto
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from atd.lm import MultiplicativeLM
+from atd.noise import Shares
 from atd.ragged import Ragged
 from atd.vocabulary import UNK_ID
 
 LOGITS = 2**22  # alive at once
+ROWS = (64, 1024)  # words that share what stands for the vocabulary, at least and at most
+COMBS = 64  # for the words of all texts, if they are few
+POWER = 0.75  # of the words' frequency: how likely each is to be drawn
+ASKED = 64  # attributes, at most, whose frequencies are averaged for that
+STEP = (5**0.5 - 1) / 2  # of one comb against the one before: multiples of it are spread evenly
 
 
 class Normaliser:
-    """The softmax's denominator over the most frequent words, exactly, and a sample of the others.
+    """The softmax's denominator over `samples` words: the frequent ones for certain, others by a comb (`atd.noise`).
 
-    All attributes are judged by the same words, so that what sampling adds to one it adds to all. `head` words are
-    summed as they are; `samples` of the rest are drawn without replacement and weighted up.
+    All attributes are judged by the same words. Still one that makes a word frequent suffers where the comb hits that
+    word. So such words are likelier to be drawn, every batch has a comb of its own, and the words of a text are spread
+    over many batches.
     """
 
-    def __init__(self, model: MultiplicativeLM, head: int, samples: int, seed: int):
-        W, b = (t.detach() for t in model.output())
-        V = len(b)
-        head = min(head, V)
-        tail = np.random.default_rng(seed).permutation(np.arange(head, V))[:samples]
-        words = torch.from_numpy(np.concatenate([np.arange(head), tail]))
-        weight = torch.zeros(len(words))
-        if len(tail):
-            weight[head:] = float(np.log((V - head) / len(tail)))
-        self.W, self.b = W[words], b[words] + weight
+    def __init__(self, model: MultiplicativeLM, x_AD: Tensor, samples: int, seed: int):
+        self.W, self.b = (t.detach() for t in model.output())
+        self.shares = Shares(frequencies(model, x_AD).pow(POWER))
+        self.samples = min(samples, len(self.b))
+        self.start = float(np.random.default_rng(seed).random())
 
-    def log_sum(self, f_BF: Tensor) -> Tensor:
-        return torch.addmm(self.b, f_BF, self.W.T).logsumexp(1)
+    def comb(self, i: int) -> tuple[Tensor, Tensor]:
+        """Rows of W and biases of the words that stand for all in batch i; a bias holds how many they stand for."""
+        words, log_weight = self.shares.choose(self.samples, (self.start + i * STEP) % 1)
+        return self.W[words], self.b[words] + log_weight
 
 
-@torch.inference_mode()
 def log_likelihoods(
     model: MultiplicativeLM,
     texts: Ragged,
     x_AD: Tensor,
-    head: int = 1000,
     samples: int = 1000,
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> np.ndarray:
     """log P(text | attribute) of every text under every attribute vector (n×A).
 
-    Unknown words are context, but not counted: which attribute has more of them says little about style. `progress` is
-    told how many words are done.
+    `samples` words stand for the vocabulary; if it has no more, likelihoods are exact. Unknown words are context, but
+    not counted: which attribute has more of them says little about style. `progress` is told how many words are done.
     """
-    known = np.flatnonzero(texts.tokens != UNK_ID)
-    context = torch.from_numpy(texts.windows(len(model.C), known))
-    target = torch.from_numpy(texts.tokens[known].astype(np.int64))
-    document = torch.from_numpy(texts.owner[known])
-    normaliser, (W, b) = Normaliser(model, head, samples, seed), model.output()
+    owner = torch.from_numpy(texts.owner)
     out = torch.zeros(len(texts), len(x_AD), dtype=torch.float64)
-    rows = max(1, LOGITS // len(normaliser.b))
-    for part in torch.arange(len(target)).split(rows):
-        r_BF = model.context(context[part])
-        own_W, own_b = W[target[part]], b[target[part]]
+    for at, log_p_BA in of_words(model, texts, x_AD, samples, seed):
+        out.index_add_(0, owner[at], torch.from_numpy(log_p_BA))
+        if progress is not None:
+            progress(len(at))
+    return out.numpy()
+
+
+def frequencies(model: MultiplicativeLM, x_AD: Tensor) -> Tensor:
+    """How frequent each word is under the attributes, on average and whatever the context (V)."""
+    W, b = model.output()
+    constant_F = model.constant()
+    r_F = W.new_zeros(W.shape[1]) if constant_F is None else constant_F
+    some = torch.linspace(0, len(x_AD) - 1, min(ASKED, len(x_AD))).long()
+    mean_V = torch.zeros_like(b)
+    for x_D in x_AD[some]:
+        mean_V += (W @ model.condition(r_F, x_D) + b).softmax(0)
+    return mean_V / len(some)
+
+
+@torch.inference_mode()
+def of_words(
+    model: MultiplicativeLM, texts: Ragged, x_AD: Tensor, samples: int = 1000, seed: int = 0
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """(places of known words, the log-probability of each under every attribute (B×A)), part after part.
+
+    The context of a word is computed once for all attributes. So time is linear in attributes, and memory flat.
+    """
+    known = np.random.default_rng(seed).permutation(np.flatnonzero(texts.tokens != UNK_ID))
+    normaliser = Normaliser(model, x_AD, samples, seed)
+    W, b = normaliser.W, normaliser.b
+    rows = int(np.clip(len(known) // COMBS, *ROWS))
+    rows = max(1, min(rows, LOGITS // max(normaliser.samples, len(x_AD))))
+    for i, first in enumerate(range(0, len(known), rows)):
+        at = known[first : first + rows]
+        r_BF = model.context(torch.from_numpy(texts.windows(len(model.C), at)))
+        target = torch.from_numpy(texts.tokens[at].astype(np.int64))
+        own_W, own_b = W[target], b[target]
+        comb_W, comb_b = normaliser.comb(i)
+        log_p_BA = torch.empty(len(at), len(x_AD), dtype=torch.float64)
         for a, x_D in enumerate(x_AD):
             f_BF = model.condition(r_BF, x_D)
-            log_p = (f_BF * own_W).sum(1) + own_b - normaliser.log_sum(f_BF)
-            out[:, a].index_add_(0, document[part], log_p.double())
-        if progress is not None:
-            progress(len(part))
-    return out.numpy()
+            log_sum_B = torch.addmm(comb_b, f_BF, comb_W.T).logsumexp(1)
+            log_p_BA[:, a] = (f_BF * own_W).sum(1) + own_b - log_sum_B
+        yield at, log_p_BA.numpy()

@@ -22,7 +22,7 @@ from atd.trained import Trained
 from atd.usage import from_state
 from atd.vocabulary import Vocabulary
 
-OPEN = ("gated", "additive", "shrink", "dropout", "sparse")  # options of the model whose gate starts open
+OPEN = ("gated", "additive", "shrink", "dropout", "sparse", "free")  # options of the model whose gate starts open
 OPTIONS = ("activation", "gate_bias", "dropout", "additive", "sparse")  # of the paper's, and those built on it
 PLACES = ("checkpoints/atd/best.ckpt", "checkpoints/*/best.ckpt", "best.ckpt", "trained.ckpt", "model/trained.ckpt")
 NAMES = ("atd", "lbl", "mixture", "paper", "tensor", "unshared")

@@ -12,9 +12,12 @@ B examples, N words of a context, V vocabulary, M attributes of one text, A valu
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import numpy as np
 
 from atd.ngram import KneserNey
+from atd.ngram_groups import Groups
 
 PRIOR = 100  # words of held-out text that the common λ counts for
 ITERATIONS = 50  # of EM
@@ -33,6 +36,7 @@ class AttributeKneserNey:
         """Count; until `tune` every λ is a half."""
         self.all.fit(context_BN, target_B)
         self.own = []
+        vars(self).pop("groups", None)  # of text counted before
         for value_B in columns(attribute):
             model = KneserNey(self.all.V, self.all.order, self.all.start)
             self.own.append(model.fit(context_BN, target_B, value_B, self.A))
@@ -58,13 +62,16 @@ class AttributeKneserNey:
 
     def under_every(self, context_BN: np.ndarray, target_B: np.ndarray) -> np.ndarray:
         """log P(target | context, a) under every value a, where a text has one attribute (B×A)."""
-        (model,), (share_A,) = self.own, self.share_MA
+        (share_A,) = self.share_MA
         p_B = self.all.probabilities(context_BN, target_B)
-        p_BA = np.empty((len(target_B), self.A))
-        for a in range(self.A):
-            own_B = model.probabilities(context_BN, target_B, np.full(len(target_B), a), p_B)
-            p_BA[:, a] = p_B + share_A[a] * (own_B - p_B)
-        return np.log(p_BA)
+        own_BA = self.groups.probabilities(context_BN, target_B, p_B)
+        return np.log(p_B[:, None] + share_A * (own_BA - p_B[:, None]))
+
+    @cached_property
+    def groups(self) -> Groups:
+        """The own text of all values of one attribute, arranged by n-gram."""
+        (model,) = self.own
+        return Groups(model, self.A)
 
     def distributions(self, context_BN: np.ndarray, attribute: np.ndarray) -> np.ndarray:
         """P_M(· | context, attributes) of every context (B×V)."""

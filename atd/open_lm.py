@@ -26,6 +26,8 @@ class OpenLM(MultiplicativeLM):
     - c holds what all contexts share, for the same reason.
     - An attribute with little text is held near the average one, by a prior that is learned (`shrink`).
     - W_fa x shifts the factors whatever the context: how often a word is used, beside where.
+    - `free` more factors are moved by attributes alone: their rows of W_fk are zero, so that no context reaches them.
+      By the others an attribute makes words more frequent only along with words of like meaning; by these, any word.
 
     `gated=False` leaves out the gate, `additive=False` the shift; without both there are no attributes. A `sparse`
     table is not centred: that would touch all its rows in every step.
@@ -44,8 +46,10 @@ class OpenLM(MultiplicativeLM):
         shrink: bool = True,
         dropout: float = 0.0,
         sparse: bool = False,
+        free: int = 0,
     ):
-        super().__init__(V, K, D, F, N, A, "identity", 1.0, dropout, additive, sparse)
+        self.free = free
+        super().__init__(V, K, D, F + free, N, A, "identity", 1.0, dropout, additive, sparse)
         self.gated = gated
         self.shrink = shrink
         self.c = nn.Parameter(torch.zeros(K))
@@ -53,14 +57,19 @@ class OpenLM(MultiplicativeLM):
             nn.init.normal_(self.attributes.L, std=0.1)
         else:
             self.attributes = CentredTable(A, D)
+        if self.W_fa is not None:
+            nn.init.orthogonal_(self.W_fa[len(self.W_fa) - free :])
         self.W_fd.requires_grad_(gated)
         self.attributes.L.requires_grad_(gated or additive)
 
     def reset(self) -> None:
         K = self.W_fk.shape[1]
-        nn.init.orthogonal_(self.W_fk)
+        F = len(self.W_fk) - self.free
+        nn.init.zeros_(self.W_fk)
+        nn.init.orthogonal_(self.W_fk[:F])
         self.W_fk.requires_grad_(False)
-        nn.init.normal_(self.W_fv, std=K**-0.5)
+        nn.init.zeros_(self.W_fv)
+        nn.init.normal_(self.W_fv[:, :F], std=K**-0.5)
         nn.init.normal_(self.W_fd, std=0.1)
 
     def shrinkage(self) -> Tensor | float:
@@ -80,11 +89,12 @@ class OpenLM(MultiplicativeLM):
 
         They are brought to the size of a random start: the steps that suit the one then suit the other.
         """
-        V, F, K = len(self.W_fv), *self.W_fk.shape
+        V, K = len(self.W_fv), self.W_fk.shape[1]
+        F = len(self.W_fk) - self.free
         if vectors_VK.shape != (V, K):
             raise ValueError(f"the tensor needs vectors {V}×{K}, got {tuple(vectors_VK.shape)}")
         vectors_VK = vectors_VK.to(self.W_fv)
         vectors_VK = vectors_VK * (K * vectors_VK.square().mean()).clamp(min=torch.finfo(vectors_VK.dtype).tiny).rsqrt()
         if F < K:
-            self.W_fk.copy_(torch.linalg.svd(vectors_VK, full_matrices=False).Vh[:F])
+            self.W_fk[:F] = torch.linalg.svd(vectors_VK, full_matrices=False).Vh[:F]
         self.W_fv.copy_(vectors_VK @ self.W_fk.T)

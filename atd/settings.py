@@ -22,7 +22,7 @@ from dataclasses import dataclass, fields
 from math import isfinite
 from typing import Annotated, Any, Literal, TypeAlias, TypeVar
 
-from atd.errors import AtdError
+from atd.errors import AtdError, one_line
 
 T = TypeVar("T")
 UNIONS = (typing.Union, types.UnionType)
@@ -230,5 +230,4 @@ def _key(where: str, name: Any) -> str:
 
 def _shown(value: Any, most: int = 200) -> str:
     """A value on one line."""
-    text = "null" if value is None else " ".join(str(value).split()) or repr(value)
-    return text if len(text) <= most else f"{text[:most]}…"
+    return "null" if value is None else one_line(value, most) or repr(value)

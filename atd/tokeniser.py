@@ -33,7 +33,7 @@ ABBREVIATIONS = {  # regular expressions: a full stop after these belongs to the
     "de": "hr|fr|dr|prof|nr|bzw|usw|vgl|ca|abs|str|st",
     "fr": "m|mm|mme|mlle|dr|pr|etc|cf|st|ste",
 }
-KINDS = ("fast", "spacy", "whitespace")
+KINDS = ("fast", "spacy", "whitespace", "characters")
 ELIDING = ("ca", "fr", "it", "oc")  # l'homme → l' homme
 _SPACE = re.compile(r"\s+", re.ASCII)
 
@@ -61,7 +61,8 @@ class Tokens(Ragged):
 
 @dataclass(frozen=True)
 class Tokeniser:
-    """`kind` is fast (our own rules), spacy (its rules for `language`) or whitespace (the text is tokenised already).
+    """`kind` is fast (our own rules), spacy (its rules for `language`), whitespace (the text is tokenised already), or
+    characters, white space among them.
 
     `lowercase` and `numbers` (3,000 → `<#>`) say what `fold` does to a token before the vocabulary sees it.
     """
@@ -93,13 +94,18 @@ class Tokeniser:
 
     def __call__(self, texts: Texts) -> Tokens:
         """Tokens as written, before folding; a missing text has none."""
-        return _replace_pieces(_pieces(texts), self.rule())
+        return _replace_pieces(self.pieces(texts), self.rule())
+
+    def pieces(self, texts: Texts) -> Tokens:
+        """What a rule is asked about: the pieces between white space, or characters."""
+        return characters(texts) if self.kind == "characters" else _pieces(texts)
 
     def fold(self, token: str) -> str:
         """The word of the vocabulary that a token stands for."""
-        if self.numbers and _NUMBER.fullmatch(token):
-            return NUM
-        token = token.translate(_PLAIN)
+        if self.kind != "characters":
+            if self.numbers and _NUMBER.fullmatch(token):
+                return NUM
+            token = token.translate(_PLAIN)
         return token.lower() if self.lowercase else token
 
     def folded(self, texts: Texts) -> Tokens:
@@ -111,10 +117,10 @@ class Tokeniser:
         return self.folded([text]).document(0)
 
     def rule(self) -> Callable[[str], list[str]]:
-        """A function from a piece of text without white space to its tokens."""
+        """A function from a piece of text to its tokens."""
         if self.kind == "fast":
             return fast_rule(self.language)
-        if self.kind == "whitespace":
+        if self.kind in ("whitespace", "characters"):
             return lambda piece: [piece] if piece else []
         try:
             import spacy
@@ -181,6 +187,14 @@ def _pieces(texts: Texts) -> Tokens:
     table: dict[str, int] = {}
     flat = [table.setdefault(piece, len(table)) for part in split for piece in part]
     return Tokens(np.array(flat, dtype=np.int32), offsets_of([len(part) for part in split]), list(table))
+
+
+def characters(texts: Texts) -> Tokens:
+    """Every character a token: spelling, case, punctuation and layout are all there."""
+    plain: Iterable[str | None] = getattr(texts, "to_pylist", lambda: texts)()
+    points = [np.frombuffer((text or "").encode("utf-32-le", "surrogatepass"), dtype="<u4") for text in plain]
+    found, flat = np.unique(np.concatenate([np.zeros(0, "<u4"), *points]), return_inverse=True)
+    return Tokens(flat.astype(np.int32), offsets_of([len(part) for part in points]), [chr(point) for point in found])
 
 
 def _replace_pieces(pieces: Tokens, rule: Callable[[str], list[str]]) -> Tokens:

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from atd.ngram import FALLBACK, KneserNey, discounts_of, draw, write
+from atd.ngram_groups import Groups
 from atd.ngram_mixture import AttributeKneserNey, shares
 
 V = 6
@@ -165,6 +166,20 @@ def test_a_text_under_every_attribute():
     found_BA = model.under_every(context, target)
     for a in range(3):
         np.testing.assert_allclose(found_BA[:, a], model.log_probabilities(context, target, np.full(len(who), a)))
+
+
+@given(st.integers(1, 5), st.integers(1, 300), st.integers(0, 2**32 - 1))
+def test_all_groups_at_once_equal_one_after_another(order, B, seed):
+    """Groups without text, contexts that only some have, and texts that open."""
+    rng = np.random.default_rng(seed)
+    G = 4
+    context, target = rng.integers(0, V, (B, 4)), rng.integers(0, V, B)
+    context[rng.random(context.shape) < 0.2] = START
+    model = KneserNey(V, order).fit(context, target, rng.integers(0, G - 1, B), G)
+    asked, word, floor = rng.integers(0, V, (50, 4)), rng.integers(0, V, 50), rng.random(50)
+    found_BG = Groups(model, G).probabilities(asked, word, floor)
+    for g in range(G):
+        np.testing.assert_array_equal(found_BG[:, g], model.probabilities(asked, word, np.full(50, g), floor))
 
 
 def test_columns_of_attributes_and_values_without_text():

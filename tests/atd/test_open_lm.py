@@ -50,9 +50,9 @@ def probabilities(m: OpenLM, context: list[int], ids: list[int]) -> np.ndarray:
 
 
 @pytest.mark.parametrize("gated", [False, True])
-@pytest.mark.parametrize("additive", [False, True])
-def test_probabilities_equal_the_equations(gated, additive):
-    model = random_model(gated=gated, additive=additive)
+@pytest.mark.parametrize(("additive", "free"), [(False, 0), (True, 0), (True, 2)])
+def test_probabilities_equal_the_equations(gated, additive, free):
+    model = random_model(gated=gated, additive=additive, free=free)
     context = torch.randint(V, (B, N))
     ids = torch.stack([torch.randint(2, (B,)), torch.randint(2, A, (B,))], dim=1)
     ours = model.logits(context, ids).softmax(1).detach().numpy()
@@ -139,3 +139,30 @@ def test_a_sparse_table_gives_row_gradients_and_is_not_centred():
     (model.nll(context, target, ids) + model.shrinkage()).backward()
     assert model.L.grad.is_sparse
     torch.testing.assert_close(model.vectors(), model.L)
+
+
+def test_free_factors_are_moved_by_attributes_alone():
+    model = OpenLM(V, K, D, F, N, A, free=2)
+    model.attributes.centre(COUNT, COLUMN)
+    context, ids = torch.randint(V, (B, N)), torch.randint(A, (B,))
+    assert (model.context(context)[:, F:] == 0).all()
+    model.nll(context, torch.randint(V, (B,)), ids).backward()
+    assert model.W_fv.grad[:, F:].abs().sum() > 0  # they learn from the first step on
+    assert model.W_fk.grad is None
+    with torch.no_grad():
+        model.W_fv[:, F:].normal_()
+    torch.testing.assert_close(model.embeddings(), model.W_fv[:, :F] @ model.W_fk[:F])
+    other = OpenLM(V, K, D, F, N, A)
+    assert other.W_fv.shape == (V, F)
+
+
+def test_pretrained_vectors_leave_free_factors_at_zero():
+    model = OpenLM(V, K, D, F, N, A, free=2)
+    vectors = torch.randn(V, K)
+    model.start_at(vectors)
+    assert (model.W_fv[:, F:] == 0).all()
+    torch.testing.assert_close(correlation(model.embeddings(), vectors), torch.tensor(1.0))
+
+
+def correlation(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
+    return (a * b).sum() / (a.norm() * b.norm())

@@ -95,3 +95,18 @@ def test_nothing_is_lost_but_space_and_underscores(text):
 
 def test_a_long_word_takes_no_longer_than_it_should():
     assert Tokeniser().words("a" * 100_000 + "1_" + "b." * 50_000)[0].startswith("aaa")
+
+
+@given(st.lists(st.one_of(st.none(), st.text()), max_size=5))
+def test_characters_lose_nothing(texts):
+    """Neither white space nor case nor the shape of quotation marks."""
+    tokeniser = Tokeniser("characters", lowercase=False)
+    whole = ["".join(tokeniser.folded(texts).document(d)) for d in range(len(texts))]
+    assert whole == [text or "" for text in texts]
+
+
+def test_characters_of_a_column_equal_those_of_a_list():
+    texts = ["a  B\n", None, "“ü”"]
+    listed, column = Tokeniser("characters")(texts), Tokeniser("characters")(pa.array(texts))
+    assert listed.types == column.types and listed.tokens.tolist() == column.tokens.tolist()
+    assert Tokeniser("characters").words("Á 7") == ["á", " ", "7"]

@@ -89,7 +89,7 @@ def test_a_column_that_follows_from_another_is_guessed(copies):
     texts = table(copies)
     config = {"name": "atd", "K": 8, "F": 8, "D": 4, "context": 2, "dropout": 0.0, "sparse": False}
     torch.manual_seed(0)
-    model = build(config | {"gated": True, "additive": True, "shrink": False}, [10], 6)
+    model = build(config | {"gated": True, "additive": True, "shrink": False, "free": 0}, [10], 6)
     model.attributes.centre(torch.from_numpy(texts.design.words_A), torch.from_numpy(texts.design.term_A))
     data = SimpleNamespace(encoded={"train": texts, "test": texts})
     without = {left.name: guessed_vectors(model, data, left) for left in leavings(texts.design)}

@@ -21,6 +21,7 @@ CONFIG = {  # for every model
     "gate_bias": 0.0,
     "gated": True,
     "shrink": True,
+    "free": 0,
     "dropout": 0.0,
     "additive": False,
     "sparse": False,
