@@ -54,7 +54,7 @@ def main() -> int:
 
     from atd.errors import AtdError
     from tasks.engine import processes
-    from tasks.engine.check import explain
+    from tasks.engine.explanation import explain
     from tasks.engine.files import of_disk
     from tasks.engine.job import resume_arguments
     from tasks.engine.signals import Stopped, stop_on_signals

@@ -1,5 +1,7 @@
 """The one exception that reaches a user as a single line."""
 
+from typing import Any
+
 SHOWN = 200  # letters of the beginning and of the end of what a file says
 
 
@@ -10,9 +12,15 @@ class AtdError(Exception):
         return " ".join(super().__str__().splitlines())  # a name in it may hold a line break
 
 
-def reason_of(error: BaseException) -> str:
+def reason_of(error: BaseException, most: int = 120) -> str:
     """The first line of what an error says, for a message that has one line."""
-    return str(error).splitlines()[0][:120] if str(error).strip() else type(error).__name__
+    return next((line[:most] for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def one_line(thing: Any, most: int = 1000) -> str:
+    """Its text without line breaks, cut where nobody would read on."""
+    text = " ".join(str(thing).split())
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def printable(text: str) -> str:

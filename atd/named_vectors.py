@@ -1,4 +1,4 @@
-"""Names with vectors, and columns that say more about each; and how a file of them is written whole or not at all.
+"""Names with vectors, and columns that say more about each.
 
 n names, K numbers of a vector.
 """

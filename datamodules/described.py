@@ -22,7 +22,7 @@ from datamodules.corpus import Corpus, by_split
 from datamodules.gather import Gathered
 from datamodules.readers.columns import Source
 from datamodules.readers.files import counted
-from datamodules.values import VALUE, binned, by_name, coded, named, numbers_of
+from datamodules.values import VALUE, binned, by_name, coded, given_split, named, numbers_of
 
 COMPOSE = Rule(lambda v: isinstance(v, bool) or v == "residual", "true, false or residual")
 COLUMNS = Rule(lambda v: listed(TEXT).fits(v) and len(v) > 0, "a list of columns, such as [age,gender]")
@@ -47,7 +47,8 @@ class Described(Corpus):
     number between two knots has a share of both. `bins` makes ranges instead, {age: 4} four of equal counts.
 
     `holdout` is the share of rows for validation, and as much again for test; `split_seed` draws them, apart from the
-    seed of training. Of both, random rows with about `holdout_words` words are judged. With `group` all rows that have
+    seed of training. Or `split` is a column that says train, val or test; a row that says nothing there is left out.
+    Of both, random rows with about `holdout_words` words are judged. With `group` all rows that have
     one value in that column, say an author, are on one side. Every attribute that occurs at all occurs in train, and a
     value that is not there is one of its own, `missing`.
 
@@ -69,6 +70,7 @@ class Described(Corpus):
         holdout: Annotated[float, number(0, 0.3, open_low=True)] = 0.1,
         holdout_words: Annotated[int | None, optional(whole(1))] = None,
         split_seed: Annotated[int, whole(0)] = 0,
+        split: Annotated[str | None, optional(TEXT)] = None,
         group: Annotated[str | None, optional(TEXT)] = None,
         init_from: Annotated[str | None, optional(TEXT)] = None,
         **common: Any,
@@ -91,6 +93,7 @@ class Described(Corpus):
         self.holdout = holdout
         self.holdout_words = holdout_words
         self.split_seed = split_seed
+        self.split = split
         self.group = group
         for setting, columns in (("bins", self.bins), ("continuous", self.knots)):
             if strange := [column for column in columns if column not in self.chosen]:
@@ -115,7 +118,7 @@ class Described(Corpus):
         return np.ones(len(table), np.int64)
 
     def settings(self) -> dict[str, Any]:
-        names = ("terms", "knots", "bins", "holdout", "split_seed", "group")
+        names = ("terms", "knots", "bins", "holdout", "split_seed", "split", "group")
         old = {"old": fingerprint([self.trained_file])} if self.trained_file else {}
         return {name: getattr(self, name) for name in names} | {"reader": READER} | old
 
@@ -124,7 +127,7 @@ class Described(Corpus):
         values = {name: self._values(name, table[name]) for name in self.chosen if name not in self.knots}
         design, attributes, shares = self._design(table, values)
         group = self._groups(table)
-        split = random_split(attributes, self.holdout, self.split_seed, group)
+        split = self._split(table, attributes, group)
         times = self.times(table, split, attributes)
         order = by_split(split)
         order = np.repeat(order, times[order])
@@ -142,11 +145,12 @@ class Described(Corpus):
 
     def _read(self) -> tuple[Reader, Gathered, pa.Table]:
         """(how it was read, the texts, the other columns): texts become tokens as they come, and are let go."""
-        extra = [self.group] if self.group else []
+        extra = [name for name in (self.group, self.split) if name]
         columns = list(dict.fromkeys([*self.chosen, *extra, *self.more]))
         reader, texts = self.reader(columns), Gathered(self.tokeniser)
         parts = []
         for batch in counted(reader, f"reading {self.path}"):
+            batch = batch.filter(pc.is_valid(batch[self.split])) if self.split else batch
             texts.add(batch["text"])
             parts.append(batch.select(columns))
         return reader, texts, pa.concat_tables(parts)
@@ -176,6 +180,19 @@ class Described(Corpus):
         terms = [tuple(self.chosen.index(name) for name in term) for term in self.terms]
         design = Design.of(columns, terms, codes, old)
         return design, *design.encode(codes)
+
+    def _split(self, table: pa.Table, attributes: np.ndarray, group: np.ndarray | None) -> np.ndarray:
+        """The part of every row (0 train, 1 val, 2 test): drawn, or as the column says."""
+        if self.split is None:
+            return random_split(attributes, self.holdout, self.split_seed, group)
+        split = given_split(self.path, self.split, table[self.split].combine_chunks())
+        ids_nM = attributes.reshape(len(attributes), -1)
+        if len(unseen := np.setdiff1d(ids_nM[split > 0], ids_nM[split == 0])):
+            raise AtdError(
+                f"{self.path}: {len(unseen)} values of {', '.join(self.chosen)} are in no row that column {self.split} "
+                "puts in train; leave their rows out, or choose other columns"
+            )
+        return split
 
     def _groups(self, table: pa.Table) -> np.ndarray | None:
         """The number of every row's group."""

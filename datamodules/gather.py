@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import torch
 
-from atd.arrow_text import pieces
 from atd.ragged import Ragged, offsets_of, spans
 from atd.tokeniser import Tokeniser
 from atd.vocabulary import UNK_ID, Vocabulary
@@ -25,6 +24,7 @@ class Gathered:
     def __init__(self, tokeniser: Tokeniser):
         self.fold = tokeniser.fold
         self.rule = tokeniser.rule()
+        self.pieces_of = tokeniser.pieces
         self.place: dict[str, int] = {}  # of every distinct word
         self.pieces: dict[str, int] = {}  # and of every distinct piece of text
         self.words_of = array("i")  # the words of one piece after another
@@ -32,7 +32,7 @@ class Gathered:
         self.parts: list[Ragged] = []
 
     def add(self, texts: pa.Array | pa.ChunkedArray) -> None:
-        found = pieces(texts)
+        found = self.pieces_of(texts)
         piece = np.array([self._piece(text) for text in found.types], np.int64)
         known = Ragged(np.array(self.words_of, np.int32), np.array(self.ends, np.int64))
         made = known.take(piece[found.tokens] if len(piece) else found.tokens)

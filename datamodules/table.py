@@ -8,9 +8,10 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 
+from atd.errors import AtdError
 from atd.settings import TEXT, optional
 from datamodules.described import Described
-from datamodules.readers.table import TableReader, find_tables
+from datamodules.readers.table import TableReader, find_tables, read_table
 from datamodules.values import kept, numbers_of, repeats
 
 
@@ -20,6 +21,8 @@ class TableCorpus(Described):
 
     `weights` is a column of numbers, how often a row counts in training: a row of 2.5 comes twice or, as often, three
     times. Rows held out all count once.
+
+    `unknown` is another table with the same column of text: texts whose attributes are asked for (`unknown_texts`).
     """
 
     def __init__(
@@ -28,6 +31,7 @@ class TableCorpus(Described):
         text: str,
         weights: Annotated[str | None, optional(TEXT)] = None,
         drop_empty: bool = False,
+        unknown: Annotated[str | None, optional(TEXT)] = None,
         **common: Any,
     ):
         super().__init__(**common)
@@ -35,6 +39,7 @@ class TableCorpus(Described):
         self.weights = weights
         self.more = [weights] if weights else []
         self.drop_empty = drop_empty
+        self.unknown = Path(unknown) if unknown else None
 
     def inputs(self) -> list[Path]:
         return find_tables(self.path)
@@ -45,6 +50,14 @@ class TableCorpus(Described):
 
     def reader(self, columns: list[str]) -> TableReader:
         return TableReader(self.path, self.text, columns, self.drop_empty)
+
+    def unknown_texts(self) -> list[str]:
+        """The texts of the table `unknown`."""
+        if self.unknown is None:
+            return []
+        if not self.unknown.exists():
+            raise AtdError(f"data.unknown={self.unknown}: no such table; give a file that has a column {self.text!r}")
+        return read_table(self.unknown, self.text, [], self.drop_empty)["text"].to_pylist()
 
     def times(self, table: pa.Table, split: np.ndarray, attributes: np.ndarray) -> np.ndarray:
         """By the weights; only rows to train on are weighted."""

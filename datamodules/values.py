@@ -15,6 +15,7 @@ from atd.design import MISSING, Codes, Column
 from atd.errors import AtdError
 
 VALUE = "value:"  # before the name of a user's column, which may be `split` or `group` as ours are
+PARTS = {"train": 0, "val": 1, "dev": 1, "valid": 1, "validation": 1, "test": 2}  # the split that a word stands for
 MANY = 1000  # values of a column that may be as many as half of its rows
 MOST = 10  # rows that weights make of one, on average
 
@@ -44,6 +45,18 @@ def by_name(column: pa.Array) -> pa.DictionaryArray:
     """The column as names, sorted."""
     encoded = column.dictionary_encode()
     return in_order(encoded, sorted(encoded.dictionary.to_pylist()))
+
+
+def given_split(path: Path, name: str, column: pa.Array) -> np.ndarray:
+    """The part of every row that a column names (n): 0 train, 1 val, 2 test."""
+    words = by_name(pc.ascii_lower(pc.utf8_trim_whitespace(column)))
+    found = words.dictionary.to_pylist()
+    if strange := [word for word in found if word not in PARTS]:
+        raise AtdError(f"{path}: column {name!r} says {strange[0]!r}; data.split needs train, val or test, or nothing")
+    parts = np.array([PARTS[word] for word in found], np.int8)
+    if missing := [part for part in ("train", "val", "test") if PARTS[part] not in parts]:
+        raise AtdError(f"{path}: column {name!r} never says {missing[0]}; data.split needs train, val and test")
+    return parts[words.indices.to_numpy()]
 
 
 def numbers_of(path: Path, name: str, column: pa.Array, setting: str) -> np.ndarray:

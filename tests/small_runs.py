@@ -33,7 +33,7 @@ from omegaconf import DictConfig, OmegaConf
 ROOT = Path(__file__).parent.parent
 CONF = ROOT / "conf"
 # Tasks that train
-TRAINING = ("attributes", "generation", "madlibs", "sentiment", "crosslingual", "languages", "authorship")
+TRAINING = ("attributes", "generation", "madlibs", "sentiment", "crosslingual", "languages", "authorship", "authors")
 TOUR = "outputs/attributes/2026-01-31_12-00-00"  # the run folder that the documentation speaks of
 
 # What makes any run small, a corpus and a task, each as far as the configuration has the key.
@@ -74,6 +74,7 @@ OF_TASK: dict[str, dict[str, Any]] = {
         "task.classifier.epochs": 1,
         "task.predictor.epochs": 1,
     },
+    "authors": {"task.rows": ["atd-words", "word-ngrams"], "task.controls": [], "task.left_out": 1},
     "effects": {
         **{f"task.{key}": 1 for key in ("worlds", "shuffles", "samples", "truth", "epochs")},
         **{"task.V": 400, "task.K": 8, "task.subjects": 6, "task.pairs": 8, "task.permutations": 10},
@@ -189,6 +190,7 @@ def small_world(data: Path | None = None) -> Iterator[Path]:
             write_reviews(Path("reviews.csv"))
             write_posts(Path("posts-1.csv.gz"))
             write_letters(Path("letters"))
+            write_disputed(Path("letters.csv"), Path("disputed.csv"))
             write_later(Path("later.csv"))
         yield here
     finally:
@@ -223,6 +225,19 @@ def write_letters(folder: Path) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             lines = [f"the {draw.choice(words.split())} was {draw.choice(['fine', 'poor'])} ." for _ in range(60)]
             path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def write_disputed(known: Path, disputed: Path) -> None:
+    """Letters by three people, and four by one of them."""
+    draw = random.Random(0)
+    people = {"Ada": "&", "Dov": "ye", "Greta": "unto"}
+    letters = [[f"I went {own} the {draw.choice('abcdefg')} was there .", name] for name, own in people.items()] * 20
+    for path, header, rows in (
+        (known, ["text", "author"], letters),
+        (disputed, ["text"], [row[:1] for row in letters[:4]]),
+    ):
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([header, *rows])
 
 
 def write_later(path: Path) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from atd.errors import AtdError
-from datamodules.sample import blogs, books, news, parallel, tagged, trees
+from datamodules.sample import blogs, books, letters, news, parallel, tagged, trees
 from datamodules.sample.lexicon import Lexicon
 from datamodules.sample.translation import translations
 
@@ -28,6 +28,7 @@ PARTS: dict[str, Callable[[Path, int], None]] = {
     "sib200": parallel.write_topics,
     "reuters": news.write,
     "blogs": blogs.write,
+    "letters": letters.write,
     "pos": tagged.write,
 }
 STAMP = ".sample"

@@ -11,7 +11,7 @@ from tasks.engine.groups import PROCESSES
 from tasks.learning.controls import MEANING
 
 FITS = Fits(
-    data=("Gutenberg", "Blogs", "TableCorpus", "FolderCorpus", "Treebank", "Languages"),
+    data=("Gutenberg", "Blogs", "TableCorpus", "Authors", "FolderCorpus", "Treebank", "Languages"),
     models=("atd", "paper", "tensor", "mixture"),
     optims=LANGUAGE_MODELS,
 )

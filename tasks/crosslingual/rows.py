@@ -16,7 +16,7 @@ import torch
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
-from atd.errors import AtdError
+from atd.errors import AtdError, reason_of
 from atd.pretrained import read_vectors
 from atd.ranking import RankingModel
 from atd.vocabulary import BOS_ID
@@ -26,7 +26,7 @@ from tasks.crosslingual.evaluation import evaluate
 from tasks.crosslingual.settings import RANKING, Settings
 from tasks.crosslingual.spaces import ModelSpace, Space
 from tasks.engine.check import check
-from tasks.engine.explanation import first_line, unknown_key
+from tasks.engine.explanation import unknown_key
 from tasks.engine.groups import RowSteps
 from tasks.engine.rows import Outcome
 from tasks.engine.settings import typed
@@ -180,7 +180,7 @@ def changed(cfg: DictConfig, name: str) -> DictConfig:
             row.data[key] = row.task[key]  # by itself in conf/data, but the saved configuration of a run has values
         check(row)
     except (AtdError, OmegaConfBaseException) as error:
-        raise AtdError(f"{where}: {first_line(error)}") from None
+        raise AtdError(f"{where}: {reason_of(error, 1000)}") from None
     resolve_vectors(row)
     return row
 

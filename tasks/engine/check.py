@@ -19,12 +19,10 @@ import yaml
 from omegaconf import DictConfig, OmegaConf, open_dict
 from omegaconf.errors import OmegaConfBaseException
 
-from atd.errors import AtdError
+from atd.errors import AtdError, one_line
 from atd.settings import check_call, read
 from atd.settings import check_values as check_settings
-from tasks.engine.explanation import choices, one_line, refused
-from tasks.engine.explanation import explain as explain
-from tasks.engine.explanation import first_line as first_line
+from tasks.engine.explanation import choices, refused
 from tasks.engine.groups import GROUPS, Job, Paths, Sweep, Trainer
 
 CONF = Path(__file__).parent.parent.parent / "conf"
@@ -139,8 +137,10 @@ def check_path(content: Mapping[str, Any]) -> None:
     path, name = one_line(data.get("path") or ""), one_line(data.get("name"))
     if data.get("sample") is True and path != one_line(content["paths"]["data"]):
         raise AtdError(f"data.path={path}: data={name} writes its own text and reads no file; {own_table(path)}")
-    if is_table(path) and name not in ("table", "parallel"):
+    if is_table(path) and name not in ("table", "parallel", "authors"):
         raise AtdError(f"data.path={path}: data={name} reads no table; {own_table(path)}")
+    if data.get("unknown") is not None and content["task"]["name"] != "authors":
+        raise AtdError(f"data.unknown={one_line(data['unknown'])}: only task=authors says who wrote them")
 
 
 def check_joining(content: Mapping[str, Any]) -> None:

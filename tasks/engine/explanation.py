@@ -7,14 +7,16 @@ import re
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from omegaconf import DictConfig
 from omegaconf.errors import OmegaConfBaseException
 
+from atd.errors import one_line, reason_of
+
 TASKS = Path(__file__).parent.parent
 OF_A_TABLE = ("text", "attributes", "formula", "compose", "continuous", "bins", "group", "weights", "drop_empty")
 FULL_ERROR = "Set the environment variable HYDRA_FULL_ERROR=1 for a complete stack trace."
+LONGEST = 1000  # letters of a line that OmegaConf gives
 MEMORY = re.compile(r"not enough memory|can't allocate|out of memory|Storage size calculation overflowed")
 
 
@@ -61,7 +63,7 @@ def refused(error: OmegaConfBaseException) -> str:
         if key.startswith("data.") and key.rpartition(".")[2] in OF_A_TABLE:
             return f"{key}: belongs to data=table; add data=table data.path=reviews.csv"
         return unknown_key(key, keys)
-    return f"{key}: {first_line(error)}" if key else first_line(error)
+    return f"{key}: {reason_of(error, LONGEST)}" if key else reason_of(error, LONGEST)
 
 
 def unknown_key(key: str, keys: list[str]) -> str:
@@ -89,13 +91,3 @@ def wrong_choice(config_dir: Path, words: Sequence[str]) -> str | None:
 def choices(config_dir: Path, group: str) -> list[str]:
     """The files of a group."""
     return sorted(path.stem for path in (config_dir / group).glob("*.yaml"))
-
-
-def first_line(error: Exception) -> str:
-    return next((line for line in str(error).splitlines() if line.strip()), type(error).__name__)
-
-
-def one_line(thing: Any, most: int = 1000) -> str:
-    """Its text without line breaks, cut where nobody would read on."""
-    text = " ".join(str(thing).split())
-    return text if len(text) <= most else f"{text[:most]}…"

@@ -61,6 +61,7 @@ class Open(LogBilinear):
     D: Annotated[int, whole(1)]
     gated: bool
     additive: bool
+    free: Annotated[int, whole(0)]
     shrink: bool
     sparse: bool
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from atd.files import write_whole
 from tasks.engine.canvas import Undrawn, plain_decades
-from tasks.engine.result import Figure, Result, Table, Text
+from tasks.engine.result import Figure, Marked, Result, Table, Text
 
 LONG = 40  # letters of a text in a table that is not squeezed into a narrow column
 
@@ -48,6 +48,9 @@ TEMPLATE = """<!doctype html>
 <figcaption>{{ section.caption }}</figcaption></figure>
 {% else %}{% for paragraph in section.paragraphs %}<p>{{ paragraph }}</p>{% endfor %}
 {% for label, text in section.samples %}<blockquote><b>{{ label }}</b>{{ text }}</blockquote>{% endfor %}
+{% for label, words in section.texts %}<blockquote><b>{{ label }}</b>{% for word, weight in words %}
+<span style="background: {{ tint(weight) }}" title="{{ '%+.2f' | format(weight) }}">{{ word }}</span>
+{% endfor %}</blockquote>{% endfor %}
 {% endif %}{% endfor %}
 <h2>How this was made</h2><pre>{{ command }}</pre>
 <details><summary>Versions</summary><pre>{{ versions }}</pre></details>
@@ -61,6 +64,12 @@ def kind_of(cell: object) -> str:
     if isinstance(cell, int | float) and not isinstance(cell, bool):
         return "number"
     return "long" if len(number(cell)) > LONG else "short"
+
+
+def tint(weight: float) -> str:
+    """A colour behind a word, from red (−1) by none (0) to blue (1)."""
+    red, green, blue = (0, 114, 178) if weight > 0 else (213, 94, 0)
+    return f"rgba({red}, {green}, {blue}, {min(abs(weight), 1.0) * 0.75:.2f})"
 
 
 def number(cell: object) -> str:
@@ -105,6 +114,7 @@ def write_report(result: Result, out: Path, seconds: float, facts: dict) -> Path
         style=STYLE,
         number=number,
         kind_of=kind_of,
+        tint=tint,
         **facts,
     )
     path = out / "report.html"
@@ -112,16 +122,16 @@ def write_report(result: Result, out: Path, seconds: float, facts: dict) -> Path
     return path
 
 
-def _section(section: Table | Figure | Text, out: Path) -> dict:
+def _section(section: Table | Figure | Text | Marked, out: Path) -> dict:
     if isinstance(section, Table):
         return {"kind": "table", **vars(section)}
-    if isinstance(section, Text):
+    if isinstance(section, Text | Marked):
         return {"kind": "text", **vars(section)}
     png = base64.b64encode((out / "figures" / f"{section.name}.png").read_bytes()).decode()
     return {"kind": "figure", "title": section.title, "caption": section.caption, "png": png}
 
 
-def drawn(section: Table | Figure | Text, out: Path) -> Table | Figure | Text:
+def drawn(section: Table | Figure | Text | Marked, out: Path) -> Table | Figure | Text | Marked:
     """A figure is saved as PNG and SVG files; one that cannot be drawn becomes a text that says so."""
     if not isinstance(section, Figure):
         return section

@@ -38,6 +38,15 @@ class Text:
 
 
 @dataclass
+class Marked:
+    """Texts whose words are coloured: (label, [(word, −1 … 1)]) pairs, blue for what speaks for it, red for against."""
+
+    title: str
+    paragraphs: Sequence[str]
+    texts: Sequence[tuple[str, Sequence[tuple[str, float]]]]
+
+
+@dataclass
 class Result:
     """`rows[row][metric]` are numbers; `primary` names the one that a sweep optimises, as "row/metric".
 
@@ -49,7 +58,7 @@ class Result:
     rows: dict[str, dict[str, float]]
     lower_is_better: bool = False
     paper: dict[str, dict[str, float]] = field(default_factory=dict)  # the paper's numbers, same metric names
-    sections: list[Table | Figure | Text] = field(default_factory=list)
+    sections: list[Table | Figure | Text | Marked] = field(default_factory=list)
     verdict: str = ""
     details: dict[str, dict[str, float]] = field(default_factory=dict)
 
@@ -71,6 +80,11 @@ class Result:
 
     def text(self, title: str, paragraphs: Sequence[str] = (), samples: Sequence[tuple[str, str]] = ()) -> None:
         self.sections.append(Text(title, paragraphs, samples))
+
+    def marked(
+        self, title: str, paragraphs: Sequence[str], texts: Sequence[tuple[str, Sequence[tuple[str, float]]]]
+    ) -> None:
+        self.sections.append(Marked(title, paragraphs, texts))
 
     def score_table(self) -> Table:
         """All rows and metrics, the paper's rows below ours."""

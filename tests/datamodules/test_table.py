@@ -143,6 +143,24 @@ def test_bins_are_ranges_in_order(values, n):
     assert [v is None for v in values] == [name == "missing" for name in out.to_pylist()]
 
 
+def test_a_column_may_give_the_split(tmp_path):
+    parts = ["train", "Val", " test ", "", "train", "dev"]
+    given = [[text, parts[i % 6], "f" if i % 5 else "m"] for i, (text, *_) in enumerate(ROWS)]
+    data = corpus(tmp_path, given, split="age", holdout_words=None, min_count=1)
+    found = Counter(name for name, *_ in rows(data))
+    assert found == {"train": 41, "val": 40, "test": 20}
+    texts = {text for name, text, _ in rows(data) if name == "train"}
+    assert "word0 and w0" in texts and "word3 and w3" not in texts
+
+
+def test_texts_of_unknown_origin_are_read_beside(tmp_path):
+    (tmp_path / "more.csv").write_text('text,id\n"Who, me?",1\nyes,2\n')
+    assert corpus(tmp_path, unknown=str(tmp_path / "more.csv")).unknown_texts() == ["Who, me?", "yes"]
+    assert corpus(tmp_path).unknown_texts() == []
+    with pytest.raises(AtdError, match=r"data\.unknown=nowhere\.csv: no such table"):
+        corpus(tmp_path, unknown="nowhere.csv").unknown_texts()
+
+
 def test_many_files_are_one_corpus(tmp_path):
     whole = corpus(tmp_path, min_count=1)
     parts = tmp_path / "parts"
@@ -210,6 +228,22 @@ def test_a_fraction_of_a_weight_is_drawn():
         ({"attributes": ["text2"]}, "no column 'text2'"),
         ({"rows": ROWS[:4], "attributes": ["age"]}, "4 rows of 4 attributes are too few"),
         ({"path": "nowhere.csv"}, "nowhere.csv: no such table"),
+        ({"split": "gender"}, "column 'gender' says 'f'; data.split needs train, val or test, or nothing"),
+        (
+            {"rows": [[t, a, "train"] for t, a, _ in ROWS], "attributes": ["age"], "split": "gender"},
+            "column 'gender' never says val; data.split needs train, val and test",
+        ),
+        (
+            {
+                "rows": [
+                    [t, a, "test" if a == "20" else "train" if i < 90 else "val"]
+                    for i, (t, a, _) in enumerate(ROWS[:120])
+                ],
+                "attributes": ["age"],
+                "split": "gender",
+            },
+            "1 values of age are in no row that column gender puts in train",
+        ),
     ],
 )
 def test_mistakes_are_one_line(tmp_path, options, message):
@@ -238,8 +272,8 @@ def test_mistakes_are_one_line(tmp_path, options, message):
         ({"max_size": 3}, "max_size=3: must be a whole number, 4 or more, or null"),
         ({"batch_size": 0}, "batch_size=0: must be a whole number, 1 or more"),
         ({"context": 2.5}, "context=2.5: must be a whole number, 1 or more"),
-        ({"tokeniser": "slow"}, "tokeniser=slow: must be one of fast, spacy, whitespace, or a mapping"),
-        ({"tokeniser": {"kind": "slow"}}, "tokeniser.kind=slow: must be one of fast, spacy, whitespace"),
+        ({"tokeniser": "slow"}, "tokeniser=slow: must be one of fast, spacy, whitespace, characters, or a mapping"),
+        ({"tokeniser": {"kind": "slow"}}, "tokeniser.kind=slow: must be one of fast, spacy, whitespace, characters"),
         ({"tokeniser": {"kind": "fast", "lower": True}}, "tokeniser.lower: no such key (did you mean lowercase?)"),
         ({"tokeniser": {"lowercase": "yes"}}, "tokeniser.lowercase=yes: must be true or false"),
         ({"holdut": 0.1}, "holdut: no such key (did you mean holdout?)"),

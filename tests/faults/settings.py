@@ -26,7 +26,7 @@ from omegaconf import DictConfig, OmegaConf
 
 from atd.errors import AtdError
 from tasks.engine import job
-from tasks.engine.check import explain
+from tasks.engine.explanation import explain
 from tests.faults.fault import Effort, Fault
 
 ROOT = Path(__file__).parent.parent.parent

@@ -15,7 +15,8 @@ from omegaconf import OmegaConf, open_dict
 from atd import precision
 from atd.errors import AtdError
 from tasks.attributes.settings import Settings
-from tasks.engine.check import CONF, check, explain
+from tasks.engine.check import CONF, check
+from tasks.engine.explanation import explain
 from tasks.engine.job import resume_arguments, run
 from tasks.engine.settings import typed
 
@@ -87,7 +88,7 @@ def test_impossible_values_are_explained(override, says):
     ("word", "says"),
     [
         ("logger=null", "logger=null: no such choice; logger is one of csv, none, tensorboard, wandb"),
-        ("data=1", "data=1: no such choice; data is one of blogs"),
+        ("data=1", "data=1: no such choice; data is one of authors"),
         ("++model=1", "force-add of config groups is not supported: '++model=1'"),
         ("seed=1,2", "Ambiguous value for argument 'seed=1,2'"),
         ("model@x=atd", "model@x=atd"),

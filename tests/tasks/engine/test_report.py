@@ -22,6 +22,7 @@ def result():
     r = Result("attributes", "atd/perplexity", rows, paper={"ATD": {"perplexity": 11.0}})
     r.table(HOSTILE, ["a", HOSTILE], [[HOSTILE, 1.5], [None, 2]])
     r.text("Samples", [HOSTILE], [(HOSTILE, HOSTILE)])
+    r.marked("Words", [HOSTILE], [(HOSTILE, [(HOSTILE, 0.5), ("ye", -2.0)])])
     r.figure("bars", bars({"a": 1.0, "b": 2.0}, "value", {"a": 0.1}), HOSTILE)
     return r
 
@@ -33,6 +34,12 @@ def test_report_is_one_file_and_escapes_everything(tmp_path):
     assert (tmp_path / "figures/bars.png").stat().st_size > 1000
     assert (tmp_path / "figures/bars.svg").exists()
     assert "paper: ATD" in html
+
+
+def test_words_are_coloured_by_what_they_say(tmp_path):
+    html = write_report(result(), tmp_path, 1.0, FACTS).read_text()
+    assert '<span style="background: rgba(213, 94, 0, 0.75)" title="-2.00">ye</span>' in html
+    assert 'style="background: rgba(0, 114, 178, 0.38)" title="+0.50"' in html
 
 
 def test_metrics_have_the_stable_names(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 import subprocess
@@ -18,7 +19,7 @@ from tasks.engine import wandb as wandb_run
 
 ROOT = Path(__file__).parent.parent.parent.parent
 SMALL = ["model.K=8", "model.F=8", "model.D=4", "data.batch_size=4000", "optim.samples=50", "trainer.max_epochs=1"]
-SMALL += ["trainer.threads=1", "task.words=5", "logger=wandb"]
+SMALL += ["trainer.min_steps=0", "trainer.threads=1", "task.words=5", "logger=wandb"]
 
 
 @pytest.fixture(autouse=True)
@@ -36,6 +37,7 @@ def configured(*overrides: str):
         return compose("config", [*SMALL, *overrides])
 
 
+@functools.cache
 def records(folder: Path) -> list[dict]:
     """Every record of the run file in one of wandb's own offline folders, as its viewer prints them."""
     command = [sys.executable, "-m", "wandb", "leet", "inspect", "--json", str(folder)]

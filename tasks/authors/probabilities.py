@@ -1,0 +1,79 @@
+"""The scores of all rows as probabilities, each row by itself and in mixtures.
+
+n texts, A authors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from tasks.authors.measures import measures
+from tasks.authors.mixture import Mixture, crossed
+from tasks.authors.study import JUDGED, Study
+from tasks.engine.rows import Outcome, mean_and_spread
+
+NGRAMS = ("char-ngrams", "word-ngrams")
+
+
+@dataclass
+class Probabilities:
+    """`mixed[row]` names the rows that are mixed in it. Several seeds give several probabilities each."""
+
+    study: Study
+    outcomes: Mapping[str, Sequence[Outcome]]
+    mixed: dict[str, list[str]]
+
+    @classmethod
+    def of(cls, study: Study, outcomes: Mapping[str, Sequence[Outcome]], rows: Sequence[str]) -> Probabilities:
+        """Every row alone, the n-gram classifiers together, all but the multiplicative model, and all."""
+        mixed = {name: [name] for name in outcomes}
+        ngrams = [name for name in rows if name in NGRAMS]
+        if len(ngrams) > 1:
+            mixed["ngrams"] = ngrams
+        others = [name for name in rows if name != "atd-words"]
+        if len(others) < len(rows) and others:
+            mixed["stacked without atd"] = others
+        return cls(study, outcomes, mixed | {"stacked": list(rows)})
+
+    def scores(self, row: str, part: str, seed: int = 0) -> list[np.ndarray]:
+        """Of every row that is mixed in this one; one that has fewer seeds gives its first again."""
+        found = [self.outcomes[name] for name in self.mixed[row]]
+        return [several[seed if seed < len(several) else 0].arrays[part] for several in found]
+
+    def seeds(self, row: str) -> int:
+        return max(len(self.outcomes[name]) for name in self.mixed[row])
+
+    @cached_property
+    def words(self) -> dict[str, np.ndarray]:
+        return {part: self.study.lengths(part) for part in JUDGED}
+
+    @cached_property
+    def mixtures(self) -> dict[str, list[Mixture]]:
+        """Fitted to the validation texts, for every seed."""
+        label, prior = self.study.labels("val"), self.study.log_prior
+        return {
+            row: [
+                Mixture().fit(self.scores(row, "val", s), self.words["val"], label, prior)
+                for s in range(self.seeds(row))
+            ]
+            for row in self.mixed
+        }
+
+    def log_p(self, row: str, part: str, seed: int = 0) -> np.ndarray:
+        """log P(author | text) of a part (n×A)."""
+        return self.mixtures[row][seed].log_probabilities(self.scores(row, part, seed), self.words[part])
+
+    def rows(self) -> dict[str, dict[str, float]]:
+        """Of metrics.json, mean and spread over seeds."""
+        return {row: mean_and_spread([self.judged(row, s) for s in range(self.seeds(row))]) for row in self.mixed}
+
+    def judged(self, row: str, seed: int) -> dict[str, float]:
+        """On test, and on validation texts by mixtures that were fitted to other ones."""
+        label = self.study.labels("val")
+        dev = measures(crossed(self.scores(row, "val", seed), self.words["val"], label, self.study.log_prior), label)
+        test = measures(self.log_p(row, "test", seed), self.study.labels("test"))
+        return test | {f"{name}_dev": dev[name] for name in ("accuracy", "macro_accuracy")}

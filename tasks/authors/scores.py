@@ -1,0 +1,165 @@
+"""What tells authors apart: each row gives every text a score for every author.
+
+n texts, A authors, T units of text, N context.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from atd.likelihood import log_likelihoods
+from atd.lm import MultiplicativeLM
+from atd.ngram_mixture import AttributeKneserNey
+from atd.ragged import Ragged
+from tasks.authors.study import JUDGED, Study
+from tasks.engine.rows import Outcome, Row
+from tasks.learning.doc2vec import infer_document, train_dbow
+from tasks.learning.language_model import language_model, optim_of
+from tasks.learning.training import fit
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+    from tasks.authors.settings import Settings
+
+MEANING = {
+    "atd-words": "one multiplicative model of words with a vector per author: the likelihood of the text",
+    "kneser-ney-characters": "counts of character n-grams, all text mixed with the author's own: the likelihood",
+    "kneser-ney-words": "the same of word n-grams",
+    "char-ngrams": "tf-idf of character 2- to 5-grams, linear support vector machine",
+    "word-ngrams": "tf-idf of words and pairs of words, linear support vector machine",
+    "doc2vec": "gensim's paragraph vectors (DBOW), regression",
+    "shuffled": "atd-words, authors dealt to the training texts at random",
+}
+TUNING = 200_000  # units of validation text by which the author's share of the counts is found
+AT_ONCE = 2_500_000  # probabilities alive at once
+C = {"char-ngrams": 1.0, "word-ngrams": 1.0}  # of the support vector machines
+FEATURES = 200_000  # most n-grams
+
+
+def rows_of(study: Study, cfg: DictConfig, task: Settings, out: Path) -> list[Row]:
+    """The rows that the settings name."""
+    seeds = range(cfg.seed, cfg.seed + task.seeds)
+    ways: dict[str, tuple[Callable[[int], Outcome], range | tuple[int]]] = {
+        "atd-words": (partial(by_gate, study, cfg, task, out, False), seeds),
+        "shuffled": (partial(by_gate, study, cfg, task, out, True), (cfg.seed,)),
+        "kneser-ney-characters": (partial(by_counts, study, "characters", task.order.characters), (0,)),
+        "kneser-ney-words": (partial(by_counts, study, "words", task.order.words), (0,)),
+        "char-ngrams": (partial(by_ngrams, study, "char-ngrams"), (0,)),
+        "word-ngrams": (partial(by_ngrams, study, "word-ngrams"), (0,)),
+        "doc2vec": (partial(by_doc2vec, study), (cfg.seed,)),
+    }
+    return [Row(name, *ways[name]) for name in [*task.rows, *task.controls]]
+
+
+def by_gate(study: Study, cfg: DictConfig, task: Settings, out: Path, shuffled: bool, seed: int) -> Outcome:
+    """The multiplicative model: log P(text | x of the author)."""
+    study.open()
+    data = study.training(seed if shuffled else None)
+    module = language_model(cfg.model, data, cfg, seed, optim_of(cfg))
+    curve = fit(module, data, cfg, out, checkpoint_of("shuffled" if shuffled else "atd", seed, task))
+    model = module.model.eval()
+    assert isinstance(model, MultiplicativeLM)
+    x_AD = model.vectors().detach()[study.known]
+    arrays = {
+        part: log_likelihoods(model, study.part("words", part), x_AD, task.samples).astype(np.float32)
+        for part in JUDGED
+    }
+    return Outcome(arrays=arrays, facts={"curve": curve})
+
+
+def checkpoint_of(name: str, seed: int, task: Settings) -> str:
+    return name if task.seeds == 1 else f"{name}-seed{seed}"
+
+
+def by_counts(study: Study, unit: str, order: int, seed: int) -> Outcome:
+    """Kneser–Ney n-grams of all text, mixed with those of the author's own."""
+    study.open()
+    model = counted(study, unit, order)
+    return Outcome(arrays={part: summed(model, study.part(unit, part)) for part in JUDGED})
+
+
+def counted(study: Study, unit: str, order: int) -> AttributeKneserNey:
+    train, val = study.part(unit, "train"), study.part(unit, "val")
+    V = len(study.corpora[unit].vocabulary)
+    model = AttributeKneserNey(V, len(study.authors), order)
+    model.fit(train.windows(order - 1), train.tokens.astype(np.int64), study.labels("train")[train.owner])
+    some = np.arange(min(TUNING, len(val.tokens)))
+    author = study.labels("val")[val.owner[some]]
+    return model.tune(val.windows(order - 1, some), val.tokens[some].astype(np.int64), author)
+
+
+def summed(model: AttributeKneserNey, texts: Ragged) -> np.ndarray:
+    """log P(text | author) (n×A)."""
+    out = np.zeros((len(texts), model.A))
+    owner = texts.owner
+    rows = max(1, AT_ONCE // model.A)
+    for first in range(0, len(texts.tokens), rows):
+        at = np.arange(first, min(first + rows, len(texts.tokens)))
+        log_p = model.under_every(texts.windows(model.all.order - 1, at), texts.tokens[at].astype(np.int64))
+        which, start = np.unique(owner[at], return_index=True)
+        out[which] += np.add.reduceat(log_p, start, axis=0)
+    return out.astype(np.float32)
+
+
+def by_ngrams(study: Study, kind: str, seed: int) -> Outcome:
+    """tf-idf and a linear support vector machine: the distance of a text from every author's plane."""
+    from sklearn.svm import LinearSVC
+
+    study.open()
+    features = vectoriser(kind, len(study.labels("train")))
+    X = features.fit_transform(study.strings("train"))
+    classifier = LinearSVC(C=C[kind], tol=0.01, random_state=0).fit(X, study.labels("train"))
+    arrays = {}
+    for part in JUDGED:
+        texts = study.strings(part)
+        found = classifier.decision_function(features.transform(texts)) if texts else np.zeros((0, 0))
+        arrays[part] = columns(found, classifier.classes_, len(study.authors))
+    return Outcome(arrays=arrays)
+
+
+def vectoriser(kind: str, texts: int):
+    """tf-idf of characters or of words and marks, as they were written."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    common = {"lowercase": False, "sublinear_tf": True, "dtype": np.float32}
+    if kind == "char-ngrams":
+        min_df = 5 if texts > 5000 else 2
+        return TfidfVectorizer(analyzer="char", ngram_range=(2, 5), min_df=min_df, max_features=FEATURES, **common)
+    return TfidfVectorizer(token_pattern=r"\w+|[^\w\s]+", ngram_range=(1, 2), min_df=2, **common)
+
+
+def columns(found: np.ndarray, classes: np.ndarray, A: int) -> np.ndarray:
+    """A classifier's scores, a column for every author; of two classes scikit-learn gives one column."""
+    out = np.zeros((len(found), A), np.float32)
+    if len(found):
+        out[:, classes] = np.stack([-found, found], 1) if found.ndim == 1 else found
+    return out
+
+
+def by_doc2vec(study: Study, seed: int) -> Outcome:
+    """gensim's paragraph vectors, inferred for all texts alike, and a regression on them."""
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    study.open()
+    words = study.corpora["words"].vocabulary.words
+
+    def lists(part: str) -> list[list[str]]:
+        texts = study.part("words", part)
+        return [[words[i] for i in texts[d]] for d in range(len(texts))]
+
+    model = train_dbow(lists("train"), D=200, window=5, min_count=2, epochs=20, seed=seed)
+    vectors = {
+        part: np.array([infer_document(model, text, epochs=20) for text in lists(part)]) for part in ("train", *JUDGED)
+    }
+    classifier = make_pipeline(StandardScaler(), LogisticRegression(max_iter=300))
+    classifier.fit(vectors["train"], study.labels("train"))
+    found = {part: classifier.decision_function(x) if len(x) else x for part, x in vectors.items() if part in JUDGED}
+    return Outcome(arrays={part: columns(s, classifier.classes_, len(study.authors)) for part, s in found.items()})
