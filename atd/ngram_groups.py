@@ -64,9 +64,9 @@ class Groups:
             contexts, bounds, group_U[order], level.backoff_U[order], grams, gram_bounds, group_U[h_S[kept]], share_S
         )
 
-    def probabilities(self, context_BN: np.ndarray, target_B: np.ndarray, floor_B: np.ndarray) -> np.ndarray:
-        """p(target | context) in every group (B×G)."""
-        p = np.repeat(floor_B, self.G)
+    def probabilities(self, context_BN: np.ndarray, target_B: np.ndarray, floor: np.ndarray) -> np.ndarray:
+        """p(target | context) in every group (B×G); the floor is the same for all groups (B), or each has one (B×G)."""
+        p = floor.ravel().copy() if floor.ndim == 2 else np.repeat(floor, self.G)
         rows = np.arange(len(target_B))
         h = np.zeros(len(rows), np.int64)
         for n, level in enumerate(self.levels):

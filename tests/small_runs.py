@@ -73,8 +73,9 @@ OF_TASK: dict[str, dict[str, Any]] = {
         "task.texts": 10,
         "task.classifier.epochs": 1,
         "task.predictor.epochs": 1,
+        "task.tuple_predictor.epochs": 1,
     },
-    "authors": {"task.rows": ["atd-words", "word-ngrams"], "task.controls": [], "task.left_out": 1},
+    "authors": {"task.rows": ["atd", "word-ngrams"], "task.controls": [], "task.left_out": 1},
     "effects": {
         **{f"task.{key}": 1 for key in ("worlds", "shuffles", "samples", "truth", "epochs")},
         **{"task.V": 400, "task.K": 8, "task.subjects": 6, "task.pairs": 8, "task.permutations": 10},

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasks.authors.measures import reliability
 from tasks.engine.canvas import COLOURS, MARKERS, axes, picture
+from tasks.learning.calibration import reliability
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -17,6 +17,7 @@ from scipy.special import logsumexp
 from atd.likelihood import of_words
 from atd.lm import MultiplicativeLM
 from atd.ngram_mixture import AttributeKneserNey
+from atd.own_counts import OwnCounts
 from atd.ragged import Ragged
 
 OFTEN = 3  # texts that a habit must be found in
@@ -25,11 +26,17 @@ VISIBLE = str.maketrans({" ": "␣", "\n": "⏎", "\t": "⇥"})
 
 
 def of_each_word(
-    model: MultiplicativeLM, texts: Ragged, x_AD: torch.Tensor, log_prior_A: np.ndarray, samples: int
+    model: MultiplicativeLM,
+    memory: OwnCounts,
+    texts: Ragged,
+    x_AD: torch.Tensor,
+    log_prior_A: np.ndarray,
+    samples: int,
 ) -> np.ndarray:
     """How much every word speaks for every author (T×A); an unknown word says nothing."""
     out = np.zeros((len(texts.tokens), len(x_AD)), np.float32)
-    for at, log_p_BA in of_words(model, texts, x_AD, samples):
+    for at, log_q_BA in of_words(model, texts, x_AD, samples):
+        log_p_BA = memory.over(texts.windows(memory.N, at), texts.tokens[at].astype(np.int64), log_q_BA)
         out[at] = spoken(log_p_BA, log_prior_A)
     return out
 

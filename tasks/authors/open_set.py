@@ -13,7 +13,7 @@ from collections.abc import Mapping
 import numpy as np
 from scipy.special import log_softmax
 
-LIKELIHOODS = ("atd-words", "kneser-ney-characters", "kneser-ney-words")
+LIKELIHOODS = ("atd", "kneser-ney-characters", "kneser-ney-words")
 
 
 class OpenSet:

@@ -11,11 +11,13 @@ from functools import cached_property
 
 import numpy as np
 
+from tasks.authors.gate import VECTORS, without_memory
 from tasks.authors.measures import measures
 from tasks.authors.mixture import Mixture, crossed
 from tasks.authors.study import JUDGED, Study
 from tasks.engine.rows import Outcome, mean_and_spread
 
+ACCURACIES = ("accuracy", "macro_accuracy")
 NGRAMS = ("char-ngrams", "word-ngrams")
 
 
@@ -30,11 +32,14 @@ class Probabilities:
     @classmethod
     def of(cls, study: Study, outcomes: Mapping[str, Sequence[Outcome]], rows: Sequence[str]) -> Probabilities:
         """Every row alone, the n-gram classifiers together, all but the multiplicative model, and all."""
+        outcomes = dict(outcomes)
+        if "atd" in outcomes:
+            outcomes[VECTORS] = [without_memory(outcome) for outcome in outcomes["atd"]]
         mixed = {name: [name] for name in outcomes}
         ngrams = [name for name in rows if name in NGRAMS]
         if len(ngrams) > 1:
             mixed["ngrams"] = ngrams
-        others = [name for name in rows if name != "atd-words"]
+        others = [name for name in rows if name != "atd"]
         if len(others) < len(rows) and others:
             mixed["stacked without atd"] = others
         return cls(study, outcomes, mixed | {"stacked": list(rows)})
@@ -72,8 +77,13 @@ class Probabilities:
         return {row: mean_and_spread([self.judged(row, s) for s in range(self.seeds(row))]) for row in self.mixed}
 
     def judged(self, row: str, seed: int) -> dict[str, float]:
-        """On test, and on validation texts by mixtures that were fitted to other ones."""
+        """On test, also without twins, and on validation texts by mixtures that were fitted to other ones."""
         label = self.study.labels("val")
         dev = measures(crossed(self.scores(row, "val", seed), self.words["val"], label, self.study.log_prior), label)
-        test = measures(self.log_p(row, "test", seed), self.study.labels("test"))
-        return test | {f"{name}_dev": dev[name] for name in ("accuracy", "macro_accuracy")}
+        log_p, label = self.log_p(row, "test", seed), self.study.labels("test")
+        test = measures(log_p, label) | {f"{name}_dev": dev[name] for name in ACCURACIES}
+        if self.study.twin.any():
+            lone = ~self.study.twin[label]
+            without = measures(log_p[lone], label[lone])
+            test |= {f"{name}_without_twins": without[name] for name in ACCURACIES}
+        return test

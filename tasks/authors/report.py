@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,13 +10,15 @@ import numpy as np
 
 from atd.lm import MultiplicativeLM
 from atd.models import load
+from atd.own_counts import OwnCounts
 from atd.ragged import Ragged
 from tasks.authors.figures import length_curve, reliability_diagram
+from tasks.authors.gate import best_of, remembered
 from tasks.authors.habits import Evidence, of_each_character, of_each_word, runs
 from tasks.authors.measures import difference
 from tasks.authors.open_set import OpenSet, area
 from tasks.authors.probabilities import Probabilities
-from tasks.authors.scores import MEANING, checkpoint_of, counted
+from tasks.authors.scores import MEANING, counted
 from tasks.authors.study import Study
 from tasks.engine.result import Result
 
@@ -113,13 +116,13 @@ def show_unknown(result: Result, study: Study, found: Probabilities) -> None:
 
 def show_habits(result: Result, study: Study, found: Probabilities, task: Settings, cfg: DictConfig, out: Path) -> None:
     """The words and runs of characters that tell authors apart, and some texts with what each word says."""
-    if "atd-words" not in found.mixed:
+    if "atd" not in found.mixed:
         return
-    model = load(out / "checkpoints" / checkpoint_of("atd", cfg.seed, task) / "best.ckpt").model
-    assert isinstance(model, MultiplicativeLM)
+    judge = WordJudge.of(study, found, task, best_of(out, cfg.seed, task))
     label = study.labels("test")
     chosen = some_of_each(label, min(len(study.authors), LISTED))
-    evidence = [word_evidence(study, model, task, chosen)]
+    texts = study.part("words", "test").take(chosen)
+    evidence = [Evidence("words", texts, study.corpora["words"].vocabulary.words, texts.tokens, judge.said(texts))]
     if "kneser-ney-characters" in found.mixed:
         evidence.append(character_evidence(study, task, chosen))
     rows = [
@@ -132,7 +135,7 @@ def show_habits(result: Result, study: Study, found: Probabilities, task: Settin
         rows,
         f"What says most for its author in up to {TEXTS} of his test texts, found in at least three. ␣ is a blank.",
     )
-    show_marked(result, study, found, model, task)
+    show_marked(result, study, found, judge, task)
 
 
 def some_of_each(label_n: np.ndarray, authors: int) -> np.ndarray:
@@ -142,11 +145,27 @@ def some_of_each(label_n: np.ndarray, authors: int) -> np.ndarray:
     return np.sort(np.concatenate(drawn))
 
 
-def word_evidence(study: Study, model: MultiplicativeLM, task: Settings, chosen: np.ndarray) -> Evidence:
-    texts = study.part("words", "test").take(chosen)
-    x_AD = model.vectors().detach()[study.known]
-    said_TA = of_each_word(model, texts, x_AD, study.log_prior, task.samples)
-    return Evidence("words", texts, study.corpora["words"].vocabulary.words, texts.tokens, said_TA)
+@dataclass(frozen=True)
+class WordJudge:
+    """The trained model with its memory: what each word of a text says for every author."""
+
+    model: MultiplicativeLM
+    memory: OwnCounts
+    study: Study
+    samples: int
+
+    @classmethod
+    def of(cls, study: Study, found: Probabilities, task: Settings, checkpoint: Path) -> WordJudge:
+        model = load(checkpoint).model
+        assert isinstance(model, MultiplicativeLM)
+        memory = remembered(study, study.training().encoded["train"], task.order.words)
+        memory.share_A = np.array(found.outcomes["atd"][0].facts["share"])
+        return cls(model, memory, study, task.samples)
+
+    def said(self, texts: Ragged) -> np.ndarray:
+        """In nats (T×A)."""
+        x_AD = self.model.vectors().detach()[self.study.known]
+        return of_each_word(self.model, self.memory, texts, x_AD, self.study.log_prior, self.samples)
 
 
 def character_evidence(study: Study, task: Settings, chosen: np.ndarray) -> Evidence:
@@ -155,7 +174,7 @@ def character_evidence(study: Study, task: Settings, chosen: np.ndarray) -> Evid
     return Evidence("characters", texts, *runs(texts, study.corpora["characters"].vocabulary.words), said_TA)
 
 
-def show_marked(result: Result, study: Study, found: Probabilities, model: MultiplicativeLM, task: Settings) -> None:
+def show_marked(result: Result, study: Study, found: Probabilities, judge: WordJudge, task: Settings) -> None:
     """Texts whose words are coloured by what they say for the likeliest author."""
     part = "unknown" if study.asked else "test"
     texts = study.part("words", part)
@@ -165,8 +184,7 @@ def show_marked(result: Result, study: Study, found: Probabilities, model: Multi
         return
     likeliest = found.log_p("stacked", part).argmax(1)
     heads = texts.take(shown).heads(SHOWN_WORDS)
-    x_AD = model.vectors().detach()[study.known]
-    said_TA = of_each_word(model, heads, x_AD, study.log_prior, task.samples)
+    said_TA = judge.said(heads)
     names = study.corpora["words"].vocabulary.words
     samples = [
         (f"{part} {d + 1}: {study.authors[likeliest[d]]}?", coloured(heads, i, names, said_TA[:, likeliest[d]]))

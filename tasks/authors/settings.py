@@ -8,8 +8,8 @@ from typing import Annotated
 from atd.settings import listed, one_of, some_of, whole
 from tasks.engine.check import LANGUAGE_MODELS, Fits
 
-MIXED = ("atd-words", "kneser-ney-characters", "kneser-ney-words", "char-ngrams", "word-ngrams")
-CONTROLS = ("shuffled", "doc2vec")
+MIXED = ("atd", "kneser-ney-characters", "kneser-ney-words", "char-ngrams", "word-ngrams")
+CONTROLS = ("shuffled", "doc2vec", "char-svm", "nearest")
 FITS = Fits(data=("TableCorpus", "Authors"), models=("atd",), optims=LANGUAGE_MODELS)
 
 

@@ -14,6 +14,7 @@ from atd.encoded import EncodedCorpus
 from atd.encoding import encode
 from atd.errors import AtdError
 from atd.ragged import Ragged
+from datamodules.authors import Authors
 from datamodules.table import TableCorpus
 from tasks.learning.corpora import open_corpus
 
@@ -49,6 +50,8 @@ class Study:
         self.place = np.full(len(names), -1)  # of every id among the authors, −1 if left out
         self.place[self.known] = np.arange(len(self.known))
         self.asked = self.corpora["words"].unknown_texts()
+        twins = self.corpora["words"].twin_names() if isinstance(self.corpora["words"], Authors) else set()
+        self.twin = np.array([name in twins for name in self.authors])  # of every author, whether he has one
 
     def open(self) -> Study:
         """Ready for work; in another process the corpora must be opened again."""

@@ -1,10 +1,12 @@
 """The blog experiments (section 4.3): attribute vectors of bloggers, and who of a thousand wrote a post.
 
-An attribute is a tuple of gender, age group and industry. Two parts go beyond the paper: `composition` and `mixture`.
+An attribute is a tuple of gender, age group and industry. `inferred` asks the paper's question where nothing is given
+at test time; `composition` and `mixture` go beyond the paper.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,11 +15,13 @@ from atd.lm import LogBilinearLM, MultiplicativeLM
 from datamodules.blogs import Blogs, folds
 from tasks.authorship.attribution import cross_validate
 from tasks.authorship.composition import composition
+from tasks.authorship.inferred import BY_POST, Factors, infer
 from tasks.authorship.likelihood import who_wrote
 from tasks.authorship.mixtures import mixtures
 from tasks.authorship.posts import posts_of, read_written
 from tasks.authorship.report import show_attribution, show_vectors
 from tasks.authorship.settings import FITS, Settings
+from tasks.authorship.verdict import show_inferred
 from tasks.engine.result import Result
 from tasks.engine.rows import Store
 from tasks.engine.settings import typed
@@ -39,10 +43,9 @@ def run(cfg: DictConfig, out: Path) -> Result:
     task = typed(Settings, cfg.task)
     if cfg.data.compose:
         raise AtdError("data.compose=true: here a tuple has one vector; composed ones are task.parts=[composition]")
-    classified = "experiments" in task.parts
-    primary = "tfidf+conditioned/accuracy" if classified else "atd/perplexity"
+    classified = "experiments" in task.parts or "inferred" in task.parts
     paper = PAPER if classified and not cfg.data.sample else {}
-    result = Result("authorship", primary, {}, lower_is_better=not classified, paper=paper)
+    result = Result("authorship", primary(task.parts), {}, lower_is_better=not classified, paper=paper)
     if classified or "likelihood" in task.parts:
         data = open_corpus(cfg)
         assert isinstance(data, Blogs)
@@ -52,8 +55,14 @@ def run(cfg: DictConfig, out: Path) -> Result:
         if classified:
             posts = posts_of(written, atd, lbl, data.attributes, cfg.seed)
             parts = folds(posts.author, task.folds, cfg.seed)
-            scores = cross_validate(posts, parts, task, cfg.seed, Store(out / "rows", bool(cfg.resume)))
-            show_attribution(result, posts, scores)
+            store = Store(out / "rows", bool(cfg.resume))
+            scores = {}
+            if "experiments" in task.parts:
+                scores = cross_validate(posts, parts, task, cfg.seed, store)
+                show_attribution(result, posts, scores)
+            if "inferred" in task.parts:
+                factors = Factors.of(atd, data, written.words, posts, task, cfg.seed)
+                show_inferred(result, scores, infer(posts, factors, parts, task, cfg.seed, store, bool(scores)))
         if "likelihood" in task.parts:
             who_wrote(result, atd, data, written, task, cfg.seed)
     if "composition" in task.parts:
@@ -61,6 +70,13 @@ def run(cfg: DictConfig, out: Path) -> Result:
     if "mixture" in task.parts:
         mixtures(result, cfg, task, out)
     return result
+
+
+def primary(parts: Sequence[str]) -> str:
+    """The number that a sweep optimises: of the first of these parts that is asked for."""
+    if "experiments" in parts:
+        return "tfidf+conditioned/accuracy"
+    return f"{BY_POST}/accuracy" if "inferred" in parts else "atd/perplexity"
 
 
 def trained(result: Result, cfg: DictConfig, data: Blogs, out: Path) -> tuple[MultiplicativeLM, LogBilinearLM]:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 TFIDF = "tfidf"
 METADATA = "metadata"  # the tuple as a feature
 INFERRED = "+inferred"
+UNCONDITIONED = f"{TFIDF}+unconditioned"
 
 Fold = tuple[np.ndarray, np.ndarray]  # the places of training and of test posts
 
@@ -151,3 +152,13 @@ def difference(a: np.ndarray, b: np.ndarray, test_share: float) -> tuple[float, 
     plain, corrected = (d.mean() / (s * np.sqrt(v)) for v in (1 / n, 1 / n + overlap))
     p_plain, p_corrected = (float(2 * stats.t.sf(abs(t), n - 1)) for t in (plain, corrected))
     return float(d.mean()), p_plain, p_corrected
+
+
+def interval(a: np.ndarray, b: np.ndarray, test_share: float) -> tuple[float, float, float]:
+    """Mean of a − b over folds, and its 95 % interval with the variance of the corrected test above."""
+    from scipy import stats
+
+    d = a - b
+    n, s = len(d), float(d.std(ddof=1))
+    reach = float(stats.t.ppf(0.975, n - 1)) * s * np.sqrt(1 / n + test_share / (1 - test_share))
+    return float(d.mean()), float(d.mean() - reach), float(d.mean() + reach)

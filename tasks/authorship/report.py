@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasks.authorship.attribution import INFERRED, METADATA, TFIDF, difference, plain_rows
+from tasks.authorship.attribution import INFERRED, METADATA, TFIDF, UNCONDITIONED, difference, plain_rows
 from tasks.authorship.figures import attribute_map, conditional_neighbours, grouped_bars, same_age
 from tasks.authorship.posts import RANDOM_GATE, RANDOM_VECTOR
 from tasks.engine.result import Result
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datamodules.blogs import Blogs
     from tasks.authorship.posts import Posts
 
-CONDITIONED, UNCONDITIONED = f"{TFIDF}+conditioned", f"{TFIDF}+unconditioned"
+CONDITIONED = f"{TFIDF}+conditioned"
 CONTROLS = {  # rows that know the tuple of a post and nothing of what was learned of tuples
     f"{TFIDF}+{RANDOM_GATE}": "the same vectors, each factor's gates dealt anew to the tuples at random",
     f"{TFIDF}+{RANDOM_VECTOR}": "a random vector for each tuple",

@@ -10,7 +10,7 @@ from tasks.engine.check import LANGUAGE_MODELS, Fits
 from tasks.engine.groups import PROCESSES
 
 FITS = Fits(data=("Blogs",), models=("atd", "paper"), optims=LANGUAGE_MODELS)
-PARTS = ("experiments", "likelihood", "composition", "mixture")
+PARTS = ("experiments", "inferred", "likelihood", "composition", "mixture")
 COUNTS = Rule(lambda v: listed(whole(1)).fits(v) and len(v) > 0, "a list of whole numbers, each 1 or more")
 
 
@@ -36,8 +36,10 @@ class Settings:
     dense: Annotated[float, number(0, open_low=True)]  # norm of a document vector beside tf-idf's 1
     weights: Annotated[str, one_of("log", "probability")]  # of attribute vectors in an inferred one
     crossfit: Annotated[int, whole(1)]  # parts of the training posts whose attributes are predicted from the others
+    teachers: Annotated[str, one_of("others", "authors")]  # inferred: whose posts teach the predictor of tuples
     classifier: Classifier  # of authors
     predictor: Classifier  # of attributes
+    tuple_predictor: Classifier  # inferred: of attributes, for authors it has not seen
     texts: Annotated[int, whole(1)]  # likelihood: posts judged, one per author
     text_words: Annotated[int, whole(1)]  # their first words
     leave_out: Annotated[int, whole(1)]  # composition: tuples kept from training

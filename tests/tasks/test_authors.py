@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 import small_runs
 
+from atd.errors import AtdError
 from atd.ragged import Ragged
+from datamodules.authors import Authors
 from tasks.authors.habits import Evidence, spoken
 from tasks.authors.measures import calibration_error, difference, macro, measures
 from tasks.authors.mixture import Mixture, crossed
@@ -117,8 +119,8 @@ def test_a_habit_must_be_found_in_several_texts():
 def run():
     """The sample's letters, by a smaller model than the task's own."""
     small = "model.K=16 model.F=24 model.D=8 model.free=8 trainer.max_epochs=6 trainer.min_steps=0 trainer.patience=6"
-    rows = "task.rows=[atd-words,kneser-ney-characters,word-ngrams] task.order.characters=4"
-    rows += " task.controls=[shuffled,doc2vec]"
+    rows = "task.rows=[atd,kneser-ney-characters,word-ngrams] task.order.characters=4"
+    rows += " task.controls=[shuffled,doc2vec,char-svm,nearest]"
     with small_runs.small_world():
         out = small_runs.scratch() / "letters-run"
         cfg = small_runs.composed(
@@ -132,7 +134,10 @@ def run():
 
 def test_authors_are_found_and_shuffled_ones_are_not(run):
     rows, _ = run
-    assert rows["atd-words"]["accuracy"] > 55
+    assert rows["atd"]["accuracy"] > 55
+    assert rows["atd-vectors"]["accuracy"] > 45
+    assert rows["nearest"]["accuracy"] > 30
+    assert rows["char-svm"]["accuracy"] > 55
     assert rows["stacked"]["accuracy"] > 70
     assert rows["doc2vec"]["accuracy"] > 20
     assert rows["shuffled"]["accuracy"] < 40  # chance is 12.5; eight random vectors may fit their authors by luck
@@ -182,3 +187,35 @@ def test_two_columns_are_refused():
     table = ["task=authors", "data=table", "data.path=reviews.csv", "data.attributes=[age,gender]"]
     with small_runs.small_world(), pytest.raises(AtdError, match="one column of names"):
         small_runs.run_small(table)
+
+
+def test_scores_are_given_without_twins(tmp_path):
+    """Ada and Dov are one person: they cannot be told apart, and without them the others can."""
+    twins = tmp_path / "twins.tsv"
+    twins.write_text("a\tb\tshared\nAda\tDov\t20\n")
+    random = np.random.default_rng(0)
+    own = {"Ada": "&", "Dov": "&", "Greta": "unto", "Hal": "indeed"}
+    people = list(own.items()) * 40
+    lines = [f"I saw {word} the {random.choice(list('abcdefg'))} there .,{name}" for name, word in people]
+    (tmp_path / "letters.csv").write_text("text,author\n" + "\n".join(lines) + "\n")
+    with small_runs.small_world():
+        cfg = small_runs.composed(
+            "task=authors", "data=authors", f"data.path={tmp_path}/letters.csv", f"data.twins={twins}",
+            "data.split=null", "task.rows=[word-ngrams]", "task.controls=[]",
+        )  # fmt: skip
+        from tasks.engine.job import run
+
+        run(cfg, tmp_path / "run")
+    rows = json.loads((tmp_path / "run/metrics.json").read_text())["rows"]
+    assert rows["stacked"]["accuracy"] < 90
+    assert rows["stacked"]["accuracy_without_twins"] == 100
+
+
+@pytest.mark.parametrize(("content", "says"), [(None, "cannot be read"), ("a\tb\nAda\n", "fewer than two names")])
+def test_a_file_of_twins_that_is_none(tmp_path, content, says):
+    if content is not None:
+        (tmp_path / "twins.tsv").write_text(content)
+    table = {"name": "x", "path": "x", "cache": tmp_path, "text": "text", "attributes": ["author"]}
+    corpus = Authors(twins=str(tmp_path / "twins.tsv"), context=2, batch_size=8, seed=0, **table)
+    with pytest.raises(AtdError, match=says):
+        corpus.twin_names()

@@ -23,7 +23,15 @@ from atd.lm import LogBilinearLM, MultiplicativeLM
 from atd.ragged import Ragged
 from atd.settings import read
 from tasks.authorship import attribution, run
-from tasks.authorship.attribution import cross_validate, difference, majority, rows_of, score_fold, side_by_side
+from tasks.authorship.attribution import (
+    cross_validate,
+    difference,
+    interval,
+    majority,
+    rows_of,
+    score_fold,
+    side_by_side,
+)
 from tasks.authorship.figures import same_age
 from tasks.authorship.posts import Posts, document_vectors, random_gates, with_unseen
 from tasks.authorship.report import CONDITIONED, CONTROLS, UNCONDITIONED, verdict
@@ -255,6 +263,11 @@ def test_differences_over_folds():
     assert points == pytest.approx(1.0) and p == pytest.approx(stats.ttest_rel(a, b).pvalue)
     assert corrected > p
     assert difference(a, a, 0.2) == (0.0, 1.0, 1.0)
+    mean, low, high = interval(a, b, 0.2)
+    assert mean == pytest.approx(1.0) and low + high == pytest.approx(2.0)
+    assert (low > 0) == (corrected < 0.05)
+    shift = difference(a, b + low, 0.2)[2]  # what lies on the edge of the interval is refused by 5 %
+    assert shift == pytest.approx(0.05)
 
 
 def test_a_tuple_nobody_trained_on_takes_the_mean_of_its_kind():
@@ -266,7 +279,7 @@ def test_a_tuple_nobody_trained_on_takes_the_mean_of_its_kind():
 
 @pytest.mark.parametrize("parts", [[], ["experiment"], ["composition", "mix"]])
 def test_parts_that_there_are_not(parts):
-    with pytest.raises(AtdError, match=r"task.parts=.*: must be a list of some of experiments, likelihood, compos"):
+    with pytest.raises(AtdError, match=r"task.parts=.*: must be a list of some of experiments, inferred, likelihood"):
         settings(parts=parts)
 
 
@@ -297,7 +310,7 @@ def finished(tmp_path_factory) -> Path:
     ]
     small += ["optim.samples=200", "trainer.threads=1", "logger=none", "trainer.max_epochs=2", "task.folds=3"]
     small += ["task.workers=1", "task.texts=20", "task.text_words=30", "task.leave_out=3", "task.components=[1,2]"]
-    small += ["task.parts=[experiments,likelihood,composition,mixture]", "task.variant_posts=null"]
+    small += ["task.parts=[experiments,inferred,likelihood,composition,mixture]", "task.variant_posts=null"]
     command = [sys.executable, "run.py", "task=authorship", *small, f"hydra.run.dir={out}"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=500)
     assert done.returncode == 0, done.stderr[-3000:]
@@ -309,11 +322,15 @@ def test_the_sample_blogs_end_to_end(finished):
     rows = metrics["rows"]
     plain = ["tfidf", "tfidf+lbl", "tfidf+unconditioned", "tfidf+conditioned"]
     plain += ["tfidf+random-gate", "tfidf+random-vector", "tfidf+metadata"]
-    for row in [*plain, *(f"{r}+inferred" for r in plain)]:
+    inferred = ["tfidf+conditioned-post", "tfidf+conditioned-author", "tfidf+random-inferred", "tfidf+match"]
+    for row in [*plain, *(f"{r}+inferred" for r in plain), *inferred]:
         assert 0 <= rows[row]["accuracy"] <= 100 and rows[row]["accuracy_sd"] >= 0
     assert metrics["primary_metric"] == "tfidf+conditioned/accuracy"
     assert rows["tfidf"]["accuracy"] > 3 * 5  # twenty authors
     assert rows["tfidf+metadata"]["accuracy"] > rows["tfidf"]["accuracy"]  # here tuples nearly name their authors
+    tuples = metrics["details"]["inferred tuple"]
+    assert rows["inferred tuple"]["accuracy"] == pytest.approx(tuples["accuracy"]) and tuples["majority"] > 0
+    assert 0 < tuples["calibration_error"] < 100 and 0.001 < tuples["power"] < 10
     assert {"gender", "age", "industry"} <= set(rows["likelihood"])
     assert min(rows["majority"][part] for part in ("gender", "age", "industry")) > 0
     assert rows["atd"]["perplexity"] < rows["lbl"]["perplexity"]
@@ -338,6 +355,9 @@ def test_the_report_holds_the_papers_figures(finished):
     for title in (
         "Is it the tuple, or what was learned of it?",
         "Differences over folds",
+        "Does the tuple help where nothing is given at test time?",
+        "Nothing given at test time: differences over folds",
+        "The tuple, inferred from words",
         "Who would have written this?",
         "Tuples left out",
         "Several vectors per",
