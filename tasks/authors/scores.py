@@ -40,7 +40,8 @@ MEANING = {
 }
 TUNING = 200_000  # units of validation text by which the author's share of the counts is found
 AT_ONCE = 2_500_000  # probabilities alive at once
-CLASSIFIER: dict[str, Any] = {"epochs": 4, "lr": 40.0, "margin": 20.0}  # of n-grams
+MANY = 1_000_000  # pairs of text and author from which on our classifier is better than LinearSVC, and far faster
+CLASSIFIER: dict[str, Any] = {"epochs": 4, "lr": 40.0, "margin": 20.0}  # ours
 FEATURES = 200_000  # most n-grams
 
 
@@ -56,7 +57,7 @@ def rows_of(study: Study, cfg: DictConfig, task: Settings, out: Path) -> list[Ro
         "char-ngrams": (partial(by_ngrams, study, "char-ngrams"), (0,)),
         "word-ngrams": (partial(by_ngrams, study, "word-ngrams"), (0,)),
         "nearest": (partial(by_nearest, study, checkpoint), (cfg.seed,)),
-        "char-svm": (partial(by_svm, study), (0,)),
+        "char-svm": (partial(by_ngrams, study, "char-ngrams", svm=True), (0,)),
         "doc2vec": (partial(by_doc2vec, study), (cfg.seed,)),
     }
     after = {"nearest": ("atd",)}  # it takes the vectors of that row
@@ -93,24 +94,20 @@ def summed(model: AttributeKneserNey, texts: Ragged) -> np.ndarray:
     return out.astype(np.float32)
 
 
-def by_ngrams(study: Study, kind: str, seed: int) -> Outcome:
-    """tf-idf and a linear classifier with a margin, which is as good as a support vector machine and far faster."""
+def by_ngrams(study: Study, kind: str, seed: int, svm: bool = False) -> Outcome:
+    """tf-idf and a linear classifier; `svm`: scikit-learn's, however many texts there are."""
     study.open()
-    features = vectoriser(kind, len(study.labels("train")))
+    label = study.labels("train")
+    features = vectoriser(kind, len(label))
     X = features.fit_transform(study.strings("train"))
-    classifier = SoftmaxClassifier(**CLASSIFIER).fit(X, study.labels("train"))
-    return Outcome(arrays=classified(study, features, classifier))
+    classifier = support_vectors() if svm or len(label) * len(study.authors) < MANY else SoftmaxClassifier(**CLASSIFIER)
+    return Outcome(arrays=classified(study, features, classifier.fit(X, label)))
 
 
-def by_svm(study: Study, seed: int) -> Outcome:
-    """What others report for this protocol: tf-idf of characters and scikit-learn's LinearSVC."""
+def support_vectors() -> Any:
     from sklearn.svm import LinearSVC
 
-    study.open()
-    features = vectoriser("char-ngrams", len(study.labels("train")))
-    X = features.fit_transform(study.strings("train"))
-    classifier = LinearSVC(C=1.0, tol=0.01, random_state=0).fit(X, study.labels("train"))
-    return Outcome(arrays=classified(study, features, classifier))
+    return LinearSVC(C=1.0, tol=0.01, random_state=0)
 
 
 def classified(study: Study, features: Any, classifier: Any) -> dict[str, np.ndarray]:

@@ -8,14 +8,16 @@ import re
 import numpy as np
 import pytest
 import small_runs
+import torch
 
 from atd.errors import AtdError
 from atd.ragged import Ragged
 from datamodules.authors import Authors
 from tasks.authors.habits import Evidence, spoken
-from tasks.authors.measures import calibration_error, difference, macro, measures
+from tasks.authors.measures import difference, macro, measures
 from tasks.authors.mixture import Mixture, crossed
 from tasks.authors.open_set import OpenSet, area, struck
+from tasks.learning.calibration import calibration_error
 
 
 def drawn(n: int, A: int, strength: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -52,6 +54,16 @@ def test_a_mixture_of_two_rows_is_better_than_each_and_noise_does_no_harm():
     }
     assert right["both"] > max(right["a"], right["b"]) + 0.05
     assert right["with noise"] > right["both"] - 0.01
+
+
+def test_texts_that_go_astray_do_not_make_the_others_unsure():
+    s, label, words = drawn(4000, 200, 6.0)
+    astray = np.random.default_rng(1).random(4000) < 0.1
+    label[astray] = np.random.default_rng(2).integers(0, 200, astray.sum())
+    mixture = Mixture().fit([s[:2000]], words[:2000], label[:2000], np.full(200, -np.log(200)))
+    log_p = mixture.log_probabilities([s[2000:]], words[2000:])
+    assert torch.sigmoid(mixture.astray).item() == pytest.approx(0.1, abs=0.03)
+    assert calibration_error(log_p, label[2000:]) < 0.03
 
 
 def test_few_texts_do_not_make_a_mixture_sure():
