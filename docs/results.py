@@ -176,7 +176,7 @@ LINES = [
         "the gain is the tuple's identity, not its meaning",
     ),
     Line(
-        "who of 50 bloggers wrote it, from the text alone (Blogs50), macro %: the model with a memory of each author's phrases",
+        "who of 50 bloggers wrote it, from the text alone (Blogs50), macro %: the model and a memory of their phrases",
         "authors",
         Cell("atd", MACRO),
         [
@@ -203,7 +203,7 @@ LINES = [
         "the mixture does it; the model has no part in it",
     ),
     Line(
-        "who of 1,000 bloggers wrote it, sixteen posts of each (Blog-1K), without those who share a blog, macro %: counts and n-grams mixed",
+        "who of 1,000 bloggers (Blog-1K, without those who share a blog), macro %: counts and n-grams mixed",
         "authors1k",
         Cell("stacked", LONE),
         [

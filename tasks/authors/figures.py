@@ -40,8 +40,9 @@ def length_curve(log_p: Mapping[str, np.ndarray], words_n: np.ndarray, label_n: 
     for i, (name, log_p_nA) in enumerate(log_p.items()):
         right_n = log_p_nA.argmax(1) == label_n
         shares = [100 * right_n[part].mean() for part in parts]
-        style = {"marker": MARKERS[i % len(MARKERS)], "color": COLOURS[i % len(COLOURS)]}
-        ax.plot(at, shares, linestyle="-" if i < len(COLOURS) else ":", label=name, **style)
+        line = "-" if i < len(COLOURS) else ":"
+        marker, colour = MARKERS[i % len(MARKERS)], COLOURS[i % len(COLOURS)]
+        ax.plot(at, shares, linestyle=line, marker=marker, color=colour, label=name)
     ax.set_xscale("log")
     ax.set_xlabel("words of the text")
     ax.set_ylabel("attributed rightly, %")
