@@ -108,6 +108,8 @@ def read_tu(files: dict[str, Place], name: str) -> list[Graph]:
 def read_folds(place: Place, n: int) -> list[list[int]]:
     lines = place.text().splitlines()
     folds = [whole_numbers(place, lines, line, "the graphs of a fold") for line in range(len(lines))]
+    if len(folds) < 2:
+        raise place.error("one fold; give two or more, a line each")
     for line, fold in enumerate(folds):
         if wrong := [g for g in fold if not 0 <= g < n]:
             raise place.error(f"there is no graph {wrong[0]}; number them from 0 to {n - 1}", line + 1)

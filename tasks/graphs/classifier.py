@@ -24,6 +24,11 @@ def linear_kernel(x_nD: np.ndarray | csr_matrix) -> np.ndarray:
     return np.asarray(product_nn if isinstance(product_nn, np.ndarray) else product_nn.toarray(), np.float64)
 
 
+def damped(x_nD: np.ndarray) -> np.ndarray:
+    """x / √‖x‖: between vectors that grow with the graph and vectors of unit norm, which do not know its size."""
+    return x_nD / np.sqrt(np.maximum(np.linalg.norm(x_nD, axis=1, keepdims=True), 1e-300))
+
+
 def gaussian_kernel(x_nD: np.ndarray | csr_matrix) -> np.ndarray:
     """exp(−‖x − y‖² / its mean) (n×n): its width needs no choice, and no scale of x changes it."""
     product_nn = linear_kernel(x_nD)

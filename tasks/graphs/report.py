@@ -93,8 +93,8 @@ def show_scores(result: Result, sets: Sequence[str], outcomes: Mapping[str, Sequ
         ["", *sets, "what it is"],
         body + known,
         "Per cent of the held-out graphs whose class is found: mean and standard deviation over folds. Every row has "
-        "the same folds and the same classifier, a support vector machine; depth of labels and C are chosen on the "
-        "training graphs of each fold. Published figures are by other folds and protocols.",
+        "the same folds and the same classifier, a support vector machine on x / √‖x‖; depth of labels and C are "
+        "chosen on the training graphs of each fold. Published figures are by other folds and protocols.",
     )
     if "atd" in result.rows:
         result.text(

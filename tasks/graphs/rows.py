@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from atd.errors import AtdError
 from tasks.engine.rows import Outcome, Row, Store
-from tasks.graphs.classifier import accuracies, choose, gaussian_kernel, linear_kernel, majority, score
+from tasks.graphs.classifier import accuracies, choose, damped, gaussian_kernel, linear_kernel, majority, score
 from tasks.graphs.vectors import difference, graph2vec, histogram, inferred, learned
 from tasks.learning.corpora import open_corpus
 
@@ -66,6 +67,8 @@ class Study:
 
 
 def rows_of(cfg: DictConfig, task: Settings, out: Path) -> list[Row]:
+    if "shuffled" in task.rows and "atd" not in task.rows:
+        raise AtdError("task.rows: shuffled judges the vectors of atd; name atd, too")
     return [Study(cfg, task, out, dataset).row(name) for dataset in sets_of(cfg, task) for name in task.rows]
 
 
@@ -83,13 +86,13 @@ def run_atd(study: Study, seed: int) -> Outcome:
         vectors[depth] = inferred(model, graphs, study.cfg)
         held = data.folds[0]
         moved.append(difference(model, graphs.take(held), vectors[depth][held], study.cfg))
-    kernels = {depth: gaussian_kernel(x_nD) for depth, x_nD in vectors.items()}
+    kernels = {depth: gaussian_kernel(damped(x_nD)) for depth, x_nD in vectors.items()}
     outcome = study.judged(kernels, **{f"x{depth}": x_nD for depth, x_nD in vectors.items()})
     return replace(outcome, scores={"moved": max(moved)})
 
 
 def run_unseen(study: Study, seed: int) -> Outcome:
-    """Weights, depth and C of a fold know nothing of the graphs it holds out, not even that they exist."""
+    """Weights, depth and C of a fold know nothing of the graphs it holds out; the list of labels is that of all."""
     data = {depth: study.open(depth) for depth in study.task.depths}
     first = data[study.task.depths[0]]
     found, moved = [], []
@@ -101,7 +104,7 @@ def run_unseen(study: Study, seed: int) -> Outcome:
             model = learned(part, study.cfg, study.out, f"{study.dataset}-{depth}-fold{k}", seed)
             x_nD = inferred(model, part.encoded["all"], study.cfg)
             moved.append(difference(model, part.encoded["all"].take(test), x_nD[test], study.cfg))
-            kernels[depth] = gaussian_kernel(x_nD)
+            kernels[depth] = gaussian_kernel(damped(x_nD))
         depth, C = choose(kernels, first.labels, train, study.task.C)
         found.append(100 * score(kernels[depth], first.labels, train, test, C))
     return Outcome({"moved": max(moved)}, {"accuracy": np.array(found)})
@@ -110,7 +113,7 @@ def run_unseen(study: Study, seed: int) -> Outcome:
 def run_graph2vec(study: Study, seed: int) -> Outcome:
     depths = study.task.depths
     graphs = {depth: study.open(depth).encoded["train"] for depth in depths}
-    return study.judged({d: gaussian_kernel(graph2vec(graphs[d], study.task.graph2vec, seed)) for d in depths})
+    return study.judged({d: gaussian_kernel(damped(graph2vec(graphs[d], study.task.graph2vec, seed))) for d in depths})
 
 
 def run_histogram(study: Study, seed: int, kernel: Callable = gaussian_kernel) -> Outcome:
@@ -122,7 +125,7 @@ def run_shuffled(study: Study, seed: int) -> Outcome:
     """Classes are dealt to the graphs at random: they mean nothing, in training or at test."""
     atd = Store(study.out / "rows").load(study.name("atd"), study.cfg.seed)
     data = study.open(study.task.depths[0])
-    kernels = {depth: gaussian_kernel(atd.arrays[f"x{depth}"]) for depth in study.task.depths}
+    kernels = {depth: gaussian_kernel(damped(atd.arrays[f"x{depth}"])) for depth in study.task.depths}
     order = np.random.default_rng(seed).permutation(len(data.labels))
     return study.judged(kernels, data.labels[order])
 

@@ -13,7 +13,7 @@ from atd.vocabulary import UNK
 from datamodules.graphs import Graphs, drawn_folds, labels_of
 from datamodules.readers.graphs import Graph
 from tasks import graphs
-from tasks.graphs.classifier import accuracies, gaussian_kernel, linear_kernel, majority
+from tasks.graphs.classifier import accuracies, damped, gaussian_kernel, linear_kernel, majority
 from tasks.graphs.report import scores, verdict
 from tasks.graphs.vectors import difference, histogram, inferred, learned
 from tasks.learning.corpora import open_corpus
@@ -98,11 +98,17 @@ def test_a_class_of_too_few_graphs_is_refused(cache, tmp_path):
         open_corpus(configuration(cache, "data=graphs", f"data.path={tmp_path}", "data.dataset=ONE"))
 
 
+def test_shuffled_classes_need_vectors(cache, tmp_path):
+    with pytest.raises(AtdError, match="shuffled judges the vectors of atd"):
+        graphs.run(configuration(cache, "task.rows=[shuffled]"), tmp_path)
+
+
 def test_kernels_and_folds_by_hand():
     x_nD = np.array([[0.0, 1.0], [0.0, 2.0], [3.0, 0.0]])
     assert linear_kernel(x_nD).tolist() == [[1, 2, 0], [2, 4, 0], [0, 0, 9]]
     far = np.array([[0, 1, 10], [1, 0, 13], [10, 13, 0]])
     assert np.allclose(gaussian_kernel(x_nD), np.exp(-far / far.mean()))
+    assert np.allclose(damped(np.array([[0.0, 4.0], [0.0, 0.0]])), [[0, 2], [0, 0]])
     label_n = np.repeat([0, 1], 12)
     told_nn = gaussian_kernel(label_n[:, None] + 0.0)
     folds = [np.array([0, 12]), np.array([1, 13])]

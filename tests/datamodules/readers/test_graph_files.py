@@ -83,6 +83,8 @@ def test_what_is_wrong_in_folds_and_what_is_missing(tmp_path):
     (tmp_path / "TOY.txt").write_text(GIN)
     (tmp_path / "TOY.10fold_test_idx.txt").write_text("0\n2\n")
     refused(tmp_path, "TOY.10fold_test_idx.txt line 2: there is no graph 2; number them from 0 to 1")
+    (tmp_path / "TOY.10fold_test_idx.txt").write_text("0\n")
+    refused(tmp_path, "TOY.10fold_test_idx.txt: one fold; give two or more, a line each")
 
 
 def refused(folder, problem: str) -> None:
