@@ -28,6 +28,8 @@ COMPANIONS = {
     ("data", "europarl_rcv_sample"): ["task=crosslingual"],
     ("data", "table"): ["data.path=reviews.csv", "data.attributes=[age]"],
     ("data", "folder"): ["data.path=letters"],
+    ("data", "graphs"): ["task=graphs"],
+    ("data", "graphs_sample"): ["task=graphs"],
     ("data", "parallel"): ["task=crosslingual", "data.path=pairs.csv", "data.sides={en: english, de: german}"],
     ("model", "lbl"): ["task=infer"],  # the baseline of other models: no task trains it as its own
     ("model", "ranking"): ["task=crosslingual"],

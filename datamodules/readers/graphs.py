@@ -1,0 +1,137 @@
+"""Sets of graphs whose classes are known, in the two usual text formats, plain or gzip.
+
+Of a set called MUTAG, under one folder:
+
+- GIN: `MUTAG.txt`. The first line is the number of graphs. A graph is a line `nodes class`, then a line `tag m j1 … jm`
+  for each node: its label, how many neighbours it has, and which nodes of the graph these are, from 0.
+- TU: `MUTAG_A.txt`, an edge `i, j` in every line, nodes numbered from 1 through all graphs;
+  `MUTAG_graph_indicator.txt`, the graph of every node, from 1; `MUTAG_graph_labels.txt`, the class of every graph;
+  perhaps `MUTAG_node_labels.txt`.
+
+Both may have `MUTAG.10fold_test_idx.txt`: in line k the graphs, from 0, that are held out in fold k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from atd.errors import AtdError
+from datamodules.readers.files import Place, find
+
+ENDINGS = ("A", "graph_indicator", "graph_labels")  # of TU's files that must be there
+
+
+@dataclass(frozen=True)
+class Graph:
+    tags: list[int]  # of every node
+    neighbours: list[list[int]]  # of every node, its neighbours' numbers
+    label: int  # the class
+
+
+def find_graphs(folder: Path, name: str) -> list[Place]:
+    """The files of a set: its folds, if it has any, come last."""
+    places = [find(folder / f"{name}.txt")]
+    if places == [None]:
+        places = [find(folder / f"{name}_{ending}.txt") for ending in ENDINGS]
+        if None in places:
+            looked = f"{name}.txt, plain or .gz, or {', '.join(f'{name}_{ending}.txt' for ending in ENDINGS)}"
+            raise AtdError(f"{folder}: no graphs of {name} here (looked for {looked}); set data.path or data.dataset")
+        places.append(find(folder / f"{name}_node_labels.txt"))
+    places.append(find(folder / f"{name}.10fold_test_idx.txt"))
+    return [place for place in places if place is not None]
+
+
+def read_graphs(folder: Path, name: str) -> tuple[list[Graph], list[list[int]]]:
+    """The graphs of a set, and the graphs that each fold holds out; no folds if no file says them."""
+    files = {place.name: place for place in find_graphs(folder, name)}
+    gin = files.get(f"{name}.txt")
+    graphs = read_gin(gin) if gin else read_tu(files, name)
+    folds = files.get(f"{name}.10fold_test_idx.txt")
+    return graphs, read_folds(folds, len(graphs)) if folds else []
+
+
+def read_gin(place: Place) -> list[Graph]:
+    lines = place.text().splitlines()
+    (n,) = whole_numbers(place, lines, 0, "the number of graphs", 1)
+    graphs = []
+    at = 1
+    for _ in range(n):
+        nodes, label = whole_numbers(place, lines, at, "`nodes class` of a graph", 2)
+        if nodes < 1:
+            raise place.error("a graph without nodes; leave it out", at + 1)
+        tags, neighbours = [], []
+        for line in range(at + 1, at + 1 + nodes):
+            tag, count, *others = whole_numbers(place, lines, line, "`tag m j1 … jm` of a node", least=2)
+            known = f"nodes from 0 to {nodes - 1}"
+            if count != len(others):
+                fix = f"give m and then m {known}"
+                raise place.error(f"{count} neighbours are announced and {len(others)} given; {fix}", line + 1)
+            if wrong := [j for j in others if not 0 <= j < nodes]:
+                raise place.error(f"there is no node {wrong[0]}; give {known}", line + 1)
+            tags.append(tag)
+            neighbours.append(others)
+        graphs.append(Graph(tags, neighbours, label))
+        at += 1 + nodes
+    return graphs
+
+
+def read_tu(files: dict[str, Place], name: str) -> list[Graph]:
+    edges, owners, classes = (files[f"{name}_{ending}.txt"] for ending in ENDINGS)
+    owner = column(owners, "the graph of a node")
+    labels = column(classes, "the class of a graph")
+    graphs = [Graph([], [], label) for label in labels]
+    wrong = next((i for i, g in enumerate(owner) if not 1 <= g <= len(graphs)), None)
+    if wrong is not None:
+        raise owners.error(f"graph {owner[wrong]} has no class; {classes.name} has {len(graphs)} lines", wrong + 1)
+    tagged = files.get(f"{name}_node_labels.txt")
+    tags = column(tagged, "the label of a node") if tagged else [0] * len(owner)
+    if tagged and len(tags) != len(owner):
+        raise tagged.error(f"{len(tags)} labels for {len(owner)} nodes; give one for each line of {owners.name}")
+    within = []  # the number of each node in its graph
+    for g, tag in zip(owner, tags, strict=True):
+        within.append(len(graphs[g - 1].tags))
+        graphs[g - 1].tags.append(tag)
+        graphs[g - 1].neighbours.append([])
+    empty = next((g for g, graph in enumerate(graphs) if not graph.tags), None)
+    if empty is not None:
+        raise classes.error("a graph without nodes; leave it out", empty + 1)
+    lines = edges.text().replace(",", " ").splitlines()
+    for line in range(len(lines)):
+        i, j = whole_numbers(edges, lines, line, "an edge `i, j`", 2)
+        if not (min(i, j) >= 1 and max(i, j) <= len(owner) and owner[i - 1] == owner[j - 1]):
+            raise edges.error(f"{i}, {j} does not join two nodes of one graph; see {owners.name}", line + 1)
+        graphs[owner[i - 1] - 1].neighbours[within[i - 1]].append(within[j - 1])
+    return graphs
+
+
+def read_folds(place: Place, n: int) -> list[list[int]]:
+    lines = place.text().splitlines()
+    folds = [whole_numbers(place, lines, line, "the graphs of a fold") for line in range(len(lines))]
+    if len(folds) < 2:
+        raise place.error("one fold; give two or more, a line each")
+    for line, fold in enumerate(folds):
+        if wrong := [g for g in fold if not 0 <= g < n]:
+            raise place.error(f"there is no graph {wrong[0]}; number them from 0 to {n - 1}", line + 1)
+    return folds
+
+
+def column(place: Place, what: str) -> list[int]:
+    """A number in every line."""
+    lines = place.text().splitlines()
+    return [whole_numbers(place, lines, line, what, 1)[0] for line in range(len(lines))]
+
+
+def whole_numbers(
+    place: Place, lines: list[str], line: int, what: str, count: int | None = None, least: int = 1
+) -> list[int]:
+    """The numbers of a line: `count` of them if it is given, or at least so many."""
+    if line >= len(lines):
+        raise place.error(f"the file ends where {what} should be; it was cut off, fetch it again", line + 1)
+    try:
+        found = [int(part) for part in lines[line].split()]
+    except ValueError:
+        found = []
+    if len(found) < least or count not in (None, len(found)):
+        raise place.error(f"{lines[line][:40]!r} is not {what}; give whole numbers", line + 1)
+    return found
