@@ -1,4 +1,4 @@
-"""Sets of graphs whose classes are known, in the two usual text formats, plain or gzip.
+"""Sets of graphs whose classes are known, in the usual text formats, plain or gzip.
 
 Of a set called MUTAG, under one folder:
 
@@ -7,35 +7,49 @@ Of a set called MUTAG, under one folder:
 - TU: `MUTAG_A.txt`, an edge `i, j` in every line, nodes numbered from 1 through all graphs;
   `MUTAG_graph_indicator.txt`, the graph of every node, from 1; `MUTAG_graph_labels.txt`, the class of every graph;
   perhaps `MUTAG_node_labels.txt`.
+- networkx: a folder `MUTAG` with a file for each graph, as networkx writes it: `.edgelist`, `.adjlist`, `.graphml` or
+  `.gexf`. `MUTAG/classes.csv` opens with `graph,class` and has the name of a file and its class in every other line.
+  A node's label is its attribute `tag`, which the latter two formats may have.
 
-Both may have `MUTAG.10fold_test_idx.txt`: in line k the graphs, from 0, that are held out in fold k.
+All may have `MUTAG.10fold_test_idx.txt`: in line k the graphs, from 0, that are held out in fold k.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from atd.errors import AtdError
 from datamodules.readers.files import Place, find
 
+if TYPE_CHECKING:
+    import networkx
+
 ENDINGS = ("A", "graph_indicator", "graph_labels")  # of TU's files that must be there
+CLASSES = "classes.csv"  # of a folder of networkx' files
+NETWORKX = (".edgelist", ".adjlist", ".graphml", ".gexf")
 
 
 @dataclass(frozen=True)
 class Graph:
-    tags: list[int]  # of every node
+    tags: list[int] | list[str]  # of every node
     neighbours: list[list[int]]  # of every node, its neighbours' numbers
-    label: int  # the class
+    label: int | str  # the class
 
 
 def find_graphs(folder: Path, name: str) -> list[Place]:
     """The files of a set: its folds, if it has any, come last."""
     places = [find(folder / f"{name}.txt")]
+    if places == [None] and (listed := find(folder / name / CLASSES)):
+        places = [listed, *(place for place, _ in read_classes(listed))]
     if places == [None]:
         places = [find(folder / f"{name}_{ending}.txt") for ending in ENDINGS]
         if None in places:
             looked = f"{name}.txt, plain or .gz, or {', '.join(f'{name}_{ending}.txt' for ending in ENDINGS)}"
+            looked += f", or {name}/{CLASSES}"
             raise AtdError(f"{folder}: no graphs of {name} here (looked for {looked}); set data.path or data.dataset")
         places.append(find(folder / f"{name}_node_labels.txt"))
     places.append(find(folder / f"{name}.10fold_test_idx.txt"))
@@ -45,8 +59,12 @@ def find_graphs(folder: Path, name: str) -> list[Place]:
 def read_graphs(folder: Path, name: str) -> tuple[list[Graph], list[list[int]]]:
     """The graphs of a set, and the graphs that each fold holds out; no folds if no file says them."""
     files = {place.name: place for place in find_graphs(folder, name)}
-    gin = files.get(f"{name}.txt")
-    graphs = read_gin(gin) if gin else read_tu(files, name)
+    if gin := files.get(f"{name}.txt"):
+        graphs = read_gin(gin)
+    elif listed := files.get(CLASSES):
+        graphs = read_folder(listed)
+    else:
+        graphs = read_tu(files, name)
     folds = files.get(f"{name}.10fold_test_idx.txt")
     return graphs, read_folds(folds, len(graphs)) if folds else []
 
@@ -103,6 +121,71 @@ def read_tu(files: dict[str, Place], name: str) -> list[Graph]:
             raise edges.error(f"{i}, {j} does not join two nodes of one graph; see {owners.name}", line + 1)
         graphs[owner[i - 1] - 1].neighbours[within[i - 1]].append(within[j - 1])
     return graphs
+
+
+def read_classes(listed: Place) -> list[tuple[Place, str]]:
+    """The file and the class of every graph of a folder."""
+    rows = csv.reader(io.StringIO(listed.text()))
+    if next(rows) != ["graph", "class"]:
+        raise listed.error("the first line is not `graph,class`; then give a file's name and its class in a line", 1)
+    found = []
+    for row in rows:
+        if len(row) != 2 or Path(row[0]).name != row[0]:
+            fix = "give a file of this folder, a comma and its class"
+            raise listed.error(f"{','.join(row)[:40]!r} is not a graph; {fix}", rows.line_num)
+        place = find(listed.path.parent / row[0])
+        if place is None or Path(place.name).suffix not in NETWORKX:
+            fix = f"give the name of a file *{', *'.join(NETWORKX)}"
+            raise listed.error(f"there is no graph {row[0]!r} beside it; {fix}", rows.line_num)
+        found.append((place, row[1]))
+    return found
+
+
+def read_folder(listed: Place) -> list[Graph]:
+    graphs = [as_graph(place, label) for place, label in read_classes(listed)]
+    tagged = [isinstance(graph.tags[0], str) for graph in graphs]
+    if any(tagged) and not all(tagged):
+        line = tagged.index(not tagged[0]) + 2
+        raise listed.error("of this graph and of the first, one has tags and one has none; give all or none", line)
+    return graphs
+
+
+def as_graph(place: Place, label: str) -> Graph:
+    """A file of networkx; neither directions nor repeated edges count."""
+    graph = read_networkx(place)
+    if not len(graph):
+        raise place.error("a graph without nodes; leave it out")
+    tags = ["_".join(str(tag).split()) for _, tag in graph.nodes(data="tag") if tag is not None]
+    if len(tags) not in (0, len(graph)):
+        raise place.error(f"{len(tags)} of {len(graph)} nodes have a tag; give one to all or to none")
+    number = {node: i for i, node in enumerate(graph)}
+    near: list[set[int]] = [set() for _ in number]
+    for u, v in graph.edges():
+        near[number[u]].add(number[v])
+        near[number[v]].add(number[u])
+    return Graph(tags or [0] * len(graph), [sorted(others) for others in near], label)
+
+
+def read_networkx(place: Place) -> networkx.Graph:
+    import networkx as nx
+
+    text = place.text()
+    lines = text.splitlines()
+    ending = Path(place.name).suffix
+    if ending == ".edgelist":
+        for i, line in enumerate(lines, 1):
+            if len(line.partition("#")[0].split()) == 1:
+                raise place.error(f"{line[:40]!r} is not an edge; give two nodes, or nodes alone as .adjlist", i)
+        return nx.parse_edgelist(lines, data=False)
+    if ending == ".adjlist":
+        return nx.parse_adjlist(lines)
+    if "<!" in text.replace("<!--", ""):
+        raise place.error("has declarations of its own (<!…), which are not followed; remove them")
+    try:
+        return nx.parse_graphml(text) if ending == ".graphml" else nx.read_gexf(io.BytesIO(text.encode()))
+    except Exception as e:  # what is not XML, or no graph, is refused in a dozen ways
+        fix = f"write it again by networkx.write_{ending[1:]}"
+        raise place.error(f"is not a graph ({str(e) or type(e).__name__}); {fix}") from e
 
 
 def read_folds(place: Place, n: int) -> list[list[int]]:

@@ -1,9 +1,10 @@
-"""Both formats of graphs give the same graphs, and what is wrong is one line that names file, line and remedy."""
+"""All formats of graphs give the same graphs, and what is wrong is one line that names file, line and remedy."""
 
 from __future__ import annotations
 
 import gzip
 
+import networkx as nx
 import pytest
 
 from atd.errors import AtdError
@@ -76,6 +77,81 @@ def test_what_is_wrong_in_gins_format(tmp_path, text, problem):
 def test_what_is_wrong_in_tus_format(tmp_path, ending, text, problem):
     write_tu(tmp_path, **{ending: text})
     refused(tmp_path, problem)
+
+
+def write_networkx(folder, *, tagged: bool = True, ending: str = "graphml") -> None:
+    """The same two graphs by networkx."""
+    (folder / "TOY").mkdir()
+    for name, graph in (("triangle", GRAPHS[0]), ("edge", GRAPHS[1])):
+        made = nx.Graph((f"n{i}", f"n{j}") for i, near in enumerate(graph.neighbours) for j in near)
+        if tagged:
+            nx.set_node_attributes(made, {f"n{i}": tag for i, tag in enumerate(graph.tags)}, "tag")
+        getattr(nx, f"write_{ending}")(made, folder / "TOY" / f"{name}.{ending}")
+    (folder / "TOY" / "classes.csv").write_text(f"graph,class\ntriangle.{ending},round\nedge.{ending},flat\n")
+
+
+@pytest.mark.parametrize("ending", ["graphml", "gexf"])
+def test_graphs_of_networkx_with_tags(tmp_path, ending):
+    write_networkx(tmp_path, ending=ending)
+    graphs, _ = read_graphs(tmp_path, "TOY")
+    assert graphs == [
+        Graph([str(tag) for tag in graph.tags], graph.neighbours, label)
+        for graph, label in zip(GRAPHS, ("round", "flat"), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("ending", ["edgelist", "adjlist"])
+def test_edge_lists_with_folds(tmp_path, ending):
+    write_networkx(tmp_path, tagged=False, ending=ending)
+    (tmp_path / "TOY.10fold_test_idx.txt").write_text("1\n0\n")
+    graphs, folds = read_graphs(tmp_path, "TOY")
+    assert graphs == [Graph([0, 0, 0], GRAPHS[0].neighbours, "round"), Graph([0, 0], GRAPHS[1].neighbours, "flat")]
+    assert folds == [[1], [0]]
+
+
+def test_an_edge_list_may_have_weights_comments_and_edges_both_ways(tmp_path):
+    write_networkx(tmp_path, tagged=False, ending="edgelist")
+    (tmp_path / "TOY" / "edge.edgelist").write_text("# made by hand\na b 3.5\nb a {'weight': 2}\n\n")
+    assert read_graphs(tmp_path, "TOY")[0][1].neighbours == [[1], [0]]
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "problem"),
+    [
+        ("classes.csv", "name,kind\n", "classes.csv line 1: the first line is not `graph,class`"),
+        (
+            "classes.csv",
+            "graph,class\nedge.graphml\n",
+            "classes.csv line 2: 'edge.graphml' is not a graph; give a file",
+        ),
+        ("classes.csv", "graph,class\n../x.gexf,1\n", "classes.csv line 2: '../x.gexf,1' is not a graph; give a file"),
+        ("classes.csv", "graph,class\nno.graphml,1\n", "classes.csv line 2: there is no graph 'no.graphml' beside it"),
+        (
+            "classes.csv",
+            "graph,class\nclasses.csv,1\n",
+            "give the name of a file *.edgelist, *.adjlist, *.graphml, *.gexf",
+        ),
+        ("edge.graphml", "a b\n", "edge.graphml: is not a graph (syntax error: line 1, column 0); write it again by"),
+        ("edge.graphml", "<!DOCTYPE x><graphml/>", "edge.graphml: has declarations of its own (<!…)"),
+        ("edge.edgelist", "a b\nc\n", "edge.edgelist line 2: 'c' is not an edge; give two nodes"),
+        ("edge.edgelist", "# nothing\n", "edge.edgelist: a graph without nodes; leave it out"),
+        ("edge.edgelist", "a b\n", "classes.csv line 3: of this graph and of the first, one has tags"),
+    ],
+)
+def test_what_is_wrong_in_a_folder_of_networkx(tmp_path, file, text, problem):
+    write_networkx(tmp_path)
+    if file == "edge.edgelist":
+        (tmp_path / "TOY" / "classes.csv").write_text("graph,class\ntriangle.graphml,0\nedge.edgelist,1\n")
+    (tmp_path / "TOY" / file).write_text(text)
+    refused(tmp_path, problem)
+
+
+def test_a_tag_for_some_nodes_only(tmp_path):
+    write_networkx(tmp_path, tagged=False)
+    half = nx.Graph([(0, 1)])
+    half.nodes[0]["tag"] = "C"
+    nx.write_graphml(half, tmp_path / "TOY" / "edge.graphml")
+    refused(tmp_path, "edge.graphml: 1 of 2 nodes have a tag; give one to all or to none")
 
 
 def test_what_is_wrong_in_folds_and_what_is_missing(tmp_path):
