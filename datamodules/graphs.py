@@ -99,6 +99,11 @@ class Graphs(Corpus):
         return np.asarray(self.encoded["train"].columns["label"])
 
     @property
+    def sizes(self) -> np.ndarray:
+        """The number of nodes of every graph (n)."""
+        return np.diff(self.encoded["train"].offsets) // (self.depth + 2)
+
+    @property
     def folds(self) -> list[np.ndarray]:
         """The graphs that are held out in each fold."""
         return [np.array(fold) for fold in self.encoded["train"].meta["folds"]]

@@ -29,3 +29,9 @@ def places(tmp_path_factory) -> list[str]:
     """Settings for a corpus of 300 lines about two places, which trains in no time."""
     path = write_places(tmp_path_factory.mktemp("table") / "places.csv", 300)
     return ["data=table", f"data.path={path}", "data.text=text", "data.attributes=[place]", "data.min_count=1"]
+
+
+@pytest.fixture(scope="module")
+def cache(tmp_path_factory) -> Path:
+    """A folder for the corpora that the tests of a file share."""
+    return tmp_path_factory.mktemp("cache")

@@ -92,6 +92,11 @@ def composed(*words: str) -> DictConfig:
         return compose("config", list(words))
 
 
+def cached(small: Sequence[str], cache: Path, *words: str) -> DictConfig:
+    """The configuration of a small run whose corpora are kept in a folder."""
+    return composed(*small, f"paths.cache={cache}", *words)
+
+
 def jobs(words: Sequence[str]) -> list[list[str]]:
     """The runs that a command starts: all of a grid; of a search one, at the low end of every range."""
     words = [word for word in words if word not in ("-m", "--multirun")]

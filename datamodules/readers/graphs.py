@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -35,7 +36,7 @@ NETWORKX = (".edgelist", ".adjlist", ".graphml", ".gexf")
 
 @dataclass(frozen=True)
 class Graph:
-    tags: list[int] | list[str]  # of every node
+    tags: Sequence[int | str]  # of every node
     neighbours: list[list[int]]  # of every node, its neighbours' numbers
     label: int | str  # the class
 
@@ -98,20 +99,20 @@ def read_tu(files: dict[str, Place], name: str) -> list[Graph]:
     edges, owners, classes = (files[f"{name}_{ending}.txt"] for ending in ENDINGS)
     owner = column(owners, "the graph of a node")
     labels = column(classes, "the class of a graph")
-    graphs = [Graph([], [], label) for label in labels]
-    wrong = next((i for i, g in enumerate(owner) if not 1 <= g <= len(graphs)), None)
+    wrong = next((i for i, g in enumerate(owner) if not 1 <= g <= len(labels)), None)
     if wrong is not None:
-        raise owners.error(f"graph {owner[wrong]} has no class; {classes.name} has {len(graphs)} lines", wrong + 1)
+        raise owners.error(f"graph {owner[wrong]} has no class; {classes.name} has {len(labels)} lines", wrong + 1)
     tagged = files.get(f"{name}_node_labels.txt")
     tags = column(tagged, "the label of a node") if tagged else [0] * len(owner)
     if tagged and len(tags) != len(owner):
         raise tagged.error(f"{len(tags)} labels for {len(owner)} nodes; give one for each line of {owners.name}")
+    tags_of: list[list[int]] = [[] for _ in labels]
     within = []  # the number of each node in its graph
     for g, tag in zip(owner, tags, strict=True):
-        within.append(len(graphs[g - 1].tags))
-        graphs[g - 1].tags.append(tag)
-        graphs[g - 1].neighbours.append([])
-    empty = next((g for g, graph in enumerate(graphs) if not graph.tags), None)
+        within.append(len(tags_of[g - 1]))
+        tags_of[g - 1].append(tag)
+    graphs = [Graph(own, [[] for _ in own], label) for own, label in zip(tags_of, labels, strict=True)]
+    empty = next((g for g, own in enumerate(tags_of) if not own), None)
     if empty is not None:
         raise classes.error("a graph without nodes; leave it out", empty + 1)
     lines = edges.text().replace(",", " ").splitlines()

@@ -6,12 +6,11 @@ import json
 import shutil
 import subprocess
 import sys
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
 import torch
-from hydra import compose, initialize_config_dir
 from omegaconf import OmegaConf
 
 from atd.errors import AtdError
@@ -24,16 +23,12 @@ from tasks.crosslingual.topics import interval
 from tasks.crosslingual.words import GROUPS, collocations, word_pairs
 from tasks.engine.check import check
 from tasks.learning.ranking import Ranking, load_ranking
+from tests.small_runs import ROOT, cached
 
-ROOT = Path(__file__).parent.parent.parent
 SMALL = ["task=crosslingual", "data=europarl_rcv_sample", "trainer.max_epochs=4"]
 SMALL += ["trainer.threads=1", "logger=none", "task.sizes=[50]", "model.F=32", "model.K=24", "task.seeds=1"]
 CONTROLS = ["lexicon", "lexicon-low", "lsi", "spelling", "ceiling", "majority"]
-
-
-def configuration(cache: Path, *overrides: str):
-    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-        return compose("config", [*SMALL, f"paths.cache={cache}", *overrides])
+configuration = partial(cached, SMALL)
 
 
 @pytest.fixture(scope="module")

@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
-from hydra import compose, initialize_config_dir
 
 from atd.errors import AtdError
 from datamodules.languages import Languages, held_out, plain
 from tasks import languages
 from tasks.engine.check import check
 from tasks.languages.families import FAMILIES, NAMES, agreement, chance, groups, nearest
+from tests.small_runs import cached
 
-ROOT = Path(__file__).parent.parent.parent
 SMALL = ["task=languages", "data=languages_sample", "task.seeds=2", "trainer.max_epochs=2", "trainer.threads=1"]
 SMALL += ["logger=none", "data.lines=400", "model.F=48", "model.K=16", "model.D=8", "model.context=4", "optim.lr=0.01"]
-
-
-def configuration(cache: Path, *overrides: str):
-    with initialize_config_dir(str(ROOT / "conf"), version_base="1.3"):
-        return compose("config", [*SMALL, f"paths.cache={cache}", *overrides])
-
-
-@pytest.fixture(scope="module")
-def cache(tmp_path_factory):
-    return tmp_path_factory.mktemp("cache")
+configuration = partial(cached, SMALL)
 
 
 def test_czech_and_slovak_find_each_other(cache, tmp_path):
