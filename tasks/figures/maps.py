@@ -26,13 +26,18 @@ LABELLED = 300  # names on a map; of more points only some are labelled
 
 @picture
 def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] | None = None) -> Figure:
-    """Named points in the plane; no label covers another. The picture grows with the number of labels."""
-    labelled = spread_out(points, LABELLED)
+    """Named points in the plane; no label covers another. The picture grows with the number of labels.
+
+    A name may be empty: its point has no label.
+    """
+    labelled = np.array([i for i in spread_out(points, LABELLED) if names[i]], int)
     grow = max(1.0, (len(labelled) / 60) ** 0.5)
     figure, ax = axes(8.0 * grow, 6.0 * grow)
     groups = [""] * len(names) if groups is None else list(groups)
     crowded = len(labelled) < len(names)
     look: dict[str, Any] = {"s": 10, "alpha": 0.3} if crowded else {"s": 36}
+    if not any(names):
+        look = {"s": 18, "alpha": 0.6, "linewidths": 0}
     for i, group in enumerate(dict.fromkeys(groups)):
         chosen = np.array([g == group for g in groups])
         colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
@@ -40,7 +45,8 @@ def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] 
             points[chosen, 0], points[chosen, 1], color=colour, marker=marker, label=shortened(group) or None, **look
         )
     if any(groups):
-        ax.legend()
+        for handle in filter(None, ax.legend().legend_handles):
+            handle.set(alpha=1)  # those of crowded points are pale
     ax.margins(0.12 if grow > 1 else 0.18)
     ax.set_xticks([])
     ax.set_yticks([])
