@@ -173,5 +173,5 @@ def show_map(
         x_nD = outcomes[f"atd-{name}"][0].arrays[f"fisher{depth}"][shown]
         points = project(x_nD, task.method, task.perplexity, cfg.seed)
         groups = [f"class {classes[c]}" for c in data.labels[shown]]
-        caption = f"Vectors of {len(shown)} graphs of {name}, labels of depth {depth}, coloured by class; like graphs coincide."
+        caption = f"{len(shown)} graphs of {name} by labels of depth {depth}, coloured by class; like graphs coincide."
         result.figure(f"map_{name}", scatter_map(points, [""] * len(shown), groups), caption, f"Map of {name}")

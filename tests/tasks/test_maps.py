@@ -25,6 +25,14 @@ def test_maps_keep_bundles_together(method):
     np.testing.assert_allclose(project(x, method, 5, 0), points)
 
 
+def test_points_without_names_need_no_room_for_labels():
+    points = np.random.default_rng(0).standard_normal((400, 2))
+    figure = scatter_map(points, [""] * 400, ["a", "b"] * 200)
+    (ax,) = figure.axes
+    assert not ax.texts and figure.get_size_inches().tolist() == [8, 6]
+    assert [handle.get_alpha() for handle in ax.get_legend().legend_handles] == [1, 1]
+
+
 def test_tree_joins_bundles_first():
     x, label = clusters(seed=1)
     order, _ = dendrogram(x, [str(i) for i in range(18)])
