@@ -34,7 +34,7 @@ ROOT = Path(__file__).parent.parent
 CONF = ROOT / "conf"
 # Tasks that train
 TRAINING = ("attributes", "generation", "madlibs", "sentiment", "crosslingual", "languages", "authorship", "authors")
-TRAINING += ("graphs",)
+TRAINING += ("graphs", "kinship")
 TOUR = "outputs/attributes/2026-01-31_12-00-00"  # the run folder that the documentation speaks of
 
 # What makes any run small, a corpus and a task, each as far as the configuration has the key.
@@ -78,6 +78,7 @@ OF_TASK: dict[str, dict[str, Any]] = {
     },
     "authors": {"task.rows": ["atd", "word-ngrams"], "task.controls": [], "task.left_out": 1},
     "graphs": {"task.sets": None, "task.depths": [1], "task.C": [10.0], "task.graph2vec.epochs": 1},
+    "kinship": {"task.subsets": 0, "task.quartets": 1000, "data.batch_size": 8},
     "effects": {
         **{f"task.{key}": 1 for key in ("worlds", "shuffles", "samples", "truth", "epochs")},
         **{"task.V": 400, "task.K": 8, "task.subjects": 6, "task.pairs": 8, "task.permutations": 10},

@@ -30,8 +30,11 @@ COMPANIONS = {
     ("data", "folder"): ["data.path=letters"],
     ("data", "graphs"): ["task=graphs"],
     ("data", "graphs_sample"): ["task=graphs"],
+    ("data", "verses"): ["task=kinship"],
+    ("data", "verses_sample"): ["task=kinship"],
     ("data", "parallel"): ["task=crosslingual", "data.path=pairs.csv", "data.sides={en: english, de: german}"],
     ("model", "lbl"): ["task=infer"],  # the baseline of other models: no task trains it as its own
+    ("model", "meaning"): ["task=kinship"],
     ("model", "ranking"): ["task=crosslingual"],
     ("model", "unshared"): ["task=languages"],
     ("optim", "rows"): ["task=crosslingual"],

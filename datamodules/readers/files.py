@@ -7,6 +7,7 @@ that the archive chose.
 
 from __future__ import annotations
 
+import bz2
 import codecs
 import functools
 import gzip
@@ -79,7 +80,7 @@ class Place:
                     raise self.error("no such file in the archive; fetch the archive again")
             else:
                 with open(self.path, "rb") as raw:
-                    data = _read(_gunzip(raw), self)
+                    data = _read(_unpacked(raw), self)
         return data
 
     def text(self) -> str:
@@ -225,7 +226,7 @@ def members(archive: Path, suffix: str) -> Iterator[tuple[Place, bytes]]:
         if entry.kind == "file" and entry.name.removesuffix(".gz").endswith(suffix):
             place = Place(archive, entry.name)
             with entry.open() as raw:
-                yield place, _read(_gunzip(raw), place)
+                yield place, _read(_unpacked(raw), place)
 
 
 Kind = Literal["file", "folder", "other"]  # other: a link or a device
@@ -279,13 +280,14 @@ def _shadowed(path: Path) -> bool:
     return path.name.endswith(".gz") and path.with_name(path.name.removesuffix(".gz")).is_file()
 
 
-def _gunzip(raw: IO[bytes]) -> IO[bytes] | gzip.GzipFile:
-    """Look at the first two bytes, not at the name: files are renamed more often than recompressed."""
-    head = cast(io.BufferedReader, raw).peek(2)[:2]  # which members of archives have too
-    return gzip.GzipFile(fileobj=raw) if head == b"\x1f\x8b" else raw
+def _unpacked(raw: IO[bytes]) -> IO[bytes]:
+    """Look at the first bytes, not at the name: files are renamed more often than recompressed."""
+    head = cast(io.BufferedReader, raw).peek(3)[:3]  # which members of archives have too
+    packed = bz2.BZ2File(raw) if head == b"BZh" else gzip.GzipFile(fileobj=raw) if head[:2] == b"\x1f\x8b" else raw
+    return cast(IO[bytes], packed)
 
 
-def _read(stream: IO[bytes] | gzip.GzipFile, place: Place) -> bytes:
+def _read(stream: IO[bytes], place: Place) -> bytes:
     data = bytearray()
     packed = place.path.stat().st_size
     while chunk := stream.read(1 << 20):

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from atd.errors import AtdError
-from datamodules.sample import blogs, books, graphs, letters, news, parallel, tagged, trees
+from datamodules.sample import blogs, books, graphs, letters, news, parallel, tagged, trees, world
 from datamodules.sample.lexicon import Lexicon
 from datamodules.sample.translation import translations
 
@@ -31,6 +31,7 @@ PARTS: dict[str, Callable[[Path, int], None]] = {
     "letters": letters.write,
     "graphs": graphs.write,
     "pos": tagged.write,
+    "world": world.write,
 }
 STAMP = ".sample"
 POLYSEMOUS = ("light", "bank", "spirit", "watch", "match", "bear", "ball", "port", "sound", "court", "crown", "host",

@@ -107,6 +107,15 @@ class Ranking:
 
 
 @dataclass(frozen=True)
+class Meaning:
+    """Meanings in the place of contexts, and a tensor that is not factored."""
+
+    name: str
+    K: Annotated[int, whole(1)]
+    D: Annotated[int, whole(1)]
+
+
+@dataclass(frozen=True)
 class Optim:
     """What the optimiser of a language model, its schedule and the training loss need."""
 
@@ -224,6 +233,7 @@ GROUPS: dict[str, dict[str, type]] = {
         "unshared": Multiplicative,
         "tensor": Unfactored,
         "ranking": Ranking,
+        "meaning": Meaning,
     },
     "optim": {"adam": Adam, "adagrad": AdaGrad, "sgd": SGD, "rows": RowSteps},
     "logger": {"csv": Logger, "none": Logger, "tensorboard": Logger, "wandb": Wandb},

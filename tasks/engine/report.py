@@ -8,7 +8,7 @@ from pathlib import Path
 
 from atd.files import write_whole
 from tasks.engine.canvas import Undrawn, plain_decades
-from tasks.engine.result import Figure, Marked, Result, Table, Text
+from tasks.engine.result import Figure, Marked, Result, Spread, Table, Text
 
 LONG = 40  # letters of a text in a table that is not squeezed into a narrow column
 
@@ -61,7 +61,7 @@ TEMPLATE = """<!doctype html>
 
 def kind_of(cell: object) -> str:
     """How a cell is set: a number, a long text that needs room, or a short one."""
-    if isinstance(cell, int | float) and not isinstance(cell, bool):
+    if isinstance(cell, int | float | Spread) and not isinstance(cell, bool):
         return "number"
     return "long" if len(number(cell)) > LONG else "short"
 
@@ -76,6 +76,8 @@ def number(cell: object) -> str:
     """Numbers as people read them; everything else as text."""
     if cell is None:
         return ""
+    if isinstance(cell, Spread):
+        return f"{number(cell.mean)} ± {cell.sd:.2g}" if abs(cell.mean) < 10 else f"{cell.mean:.1f} ± {cell.sd:.1f}"
     if isinstance(cell, bool) or not isinstance(cell, float):
         return str(cell)
     return f"{cell:.4g}" if abs(cell) < 10 else f"{cell:.1f}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,17 @@ from tasks.engine.canvas import Undrawn
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MatplotlibFigure
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A cell of a table: a mean and its standard deviation over seeds."""
+
+    mean: float
+    sd: float
+
+    def __str__(self) -> str:
+        return f"{self.mean} ± {self.sd}"
 
 
 @dataclass
@@ -87,8 +98,14 @@ class Result:
         self.sections.append(Marked(title, paragraphs, texts))
 
     def score_table(self) -> Table:
-        """All rows and metrics, the paper's rows below ours."""
-        metrics = list(dict.fromkeys(m for row in [*self.rows.values(), *self.paper.values()] for m in row))
-        body = [[name, *(row.get(m) for m in metrics)] for name, row in self.rows.items()]
-        body += [[f"paper: {name}", *(row.get(m) for m in metrics)] for name, row in self.paper.items()]
+        """All rows and metrics, the paper's rows below ours; `<metric>_sd` stands in the cell of its metric."""
+        rows = self.rows | {f"paper: {name}": scores for name, scores in self.paper.items()}
+        every = dict.fromkeys(metric for scores in rows.values() for metric in scores)
+        metrics = [metric for metric in every if metric.removesuffix("_sd") not in every or not metric.endswith("_sd")]
+        body = [[name, *(cell(scores, metric) for metric in metrics)] for name, scores in rows.items()]
         return Table("Results", ["", *metrics], body)
+
+
+def cell(scores: Mapping[str, float], metric: str) -> float | Spread | None:
+    mean, sd = scores.get(metric), scores.get(f"{metric}_sd")
+    return mean if mean is None or sd is None else Spread(mean, sd)

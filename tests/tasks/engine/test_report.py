@@ -55,6 +55,17 @@ def test_metrics_have_the_stable_names(tmp_path):
     }
 
 
+def test_a_spread_stands_beside_its_mean():
+    rows = {"atd": {"accuracy": 81.34, "accuracy_sd": 2.81, "nats": 1.5, "nats_sd": 0.031}, "lbl": {"accuracy": 80.0}}
+    table = Result("x", "atd/accuracy", rows, paper={"ATD": {"sign_sd": 1.0}}).score_table()
+    assert table.header == ["", "accuracy", "nats", "sign_sd"]
+    assert [[number(cell) for cell in row] for row in table.rows] == [
+        ["atd", "81.3 ± 2.8", "1.5 ± 0.031", ""],
+        ["lbl", "80.0", "", ""],
+        ["paper: ATD", "", "", "1"],
+    ]
+
+
 def test_numbers_read_well():
     shown = [number(v) for v in (1.23456, 123.456, 7, None, "x", 0.00012345)]
     assert shown == ["1.235", "123.5", "7", "", "x", "0.0001234"]
