@@ -35,7 +35,7 @@ def verse_ngrams(data: Verses) -> np.ndarray:
     A verse is the set of its units, to unit length. Each language has a table of kinds × units, less its own mean;
     languages are compared by these tables.
     """
-    kinds_MK = kinds(data, KINDS)
+    kinds_MK = kinds(data, KINDS, data.seed)
     tables = np.stack([table(x_MV, kinds_MK) for x_MV in verses_of(data)])
     tables -= tables.mean(0)
     flat = tables.reshape(len(tables), -1)
@@ -69,10 +69,10 @@ def verses_of(data: Verses) -> Iterator[csr_matrix]:
         yield normalize(found)
 
 
-def kinds(data: Verses, K: int) -> np.ndarray:
-    """The directions in which verses differ most, summed over some languages (M×K)."""
+def kinds(data: Verses, K: int, seed: int) -> np.ndarray:
+    """The directions in which verses differ most, summed over some languages, drawn by the seed (M×K)."""
     product_MM = np.zeros((data.meanings, data.meanings))
-    chosen = set(np.random.default_rng(0).permutation(len(data.attributes))[:SOME].tolist())
+    chosen = set(np.random.default_rng(seed).permutation(len(data.attributes))[:SOME].tolist())
     for i, x_MV in enumerate(verses_of(data)):
         if i in chosen:
             mean_V = np.asarray(x_MV.mean(0)).ravel()

@@ -28,11 +28,11 @@ def model_of(data: Verses, K: int, D: int) -> MeaningModel:
     """A model of these verses; no language has more numbers than there are languages."""
     log_q_AV = letters(data.letter_counts())
     loader = data.batches_of("train")
-    R_MK = kinds(data, K) * data.meanings**0.5
+    R_MK = kinds(data, K, data.seed) * data.meanings**0.5
     tables = np.stack([table(loader.said(rows), R_MK, log_q_AV.exp().numpy()) for rows in loader.of_gate])
     mean, x_AD, T_D = components(tables.reshape(len(tables), -1), D)
-    total = sum(part.lengths.sum() for part in [data.encoded["train"]]) / len(log_q_AV)
-    scale_V1 = 1 / np.sqrt(total * log_q_AV.exp().mean(0).numpy() + PRIOR)[:, None]
+    units = len(data.encoded["train"].tokens) / len(log_q_AV)  # of a language
+    scale_V1 = 1 / np.sqrt(units * log_q_AV.exp().mean(0).numpy() + PRIOR)[:, None]
     V = len(scale_V1)
     return MeaningModel(
         torch.from_numpy(R_MK).float(),
