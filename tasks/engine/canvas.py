@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5c6675", "#b8a100")  # Okabe–Ito
 MARKERS = "osD^vP*X"
+PALE = "#9aa4b2"  # what has no colour of its own
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,14 @@ import numpy as np
 
 from atd.attributes import correlations
 from atd.errors import AtdError
-from tasks.engine.canvas import COLOURS, MARKERS, Undrawn, axes, picture, shortened
+from tasks.engine.canvas import COLOURS, MARKERS, PALE, Undrawn, axes, picture, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLOURED = 8  # groups with a colour of their own; the rest share one
+OTHER = "other"  # the name of the rest
 LABELLED = 300  # names on a map; of more points only some are labelled
 
 
@@ -38,9 +39,10 @@ def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] 
     look: dict[str, Any] = {"s": 10, "alpha": 0.3} if crowded else {"s": 36}
     if not any(names):
         look = {"s": 18, "alpha": 0.6, "linewidths": 0}
-    for i, group in enumerate(dict.fromkeys(groups)):
+    for i, group in enumerate(sorted(dict.fromkeys(groups), key=lambda g: g == OTHER)):  # the rest comes last
         chosen = np.array([g == group for g in groups])
-        colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
+        colour = PALE if group == OTHER else COLOURS[i % len(COLOURS)]
+        marker = MARKERS[i % len(MARKERS)]
         ax.scatter(
             points[chosen, 0], points[chosen, 1], color=colour, marker=marker, label=shortened(group) or None, **look
         )
@@ -91,7 +93,7 @@ def label_points(ax: Axes, points: np.ndarray, names: Sequence[str], size: float
         taken, reach = np.vstack([taken, best]), np.vstack([reach, own])
         away = best - at
         far = (np.abs(away) > own + 12).any()
-        line = {"arrowstyle": "-", "color": "#9aa4b2", "lw": 0.5, "shrinkA": 0, "shrinkB": 2} if far else None
+        line = {"arrowstyle": "-", "color": PALE, "lw": 0.5, "shrinkA": 0, "shrinkB": 2} if far else None
         ax.annotate(
             name, point, away, textcoords="offset points", ha="center", va="center", fontsize=size, arrowprops=line
         )
@@ -140,9 +142,9 @@ def groups_of(names: Sequence[str], pattern: str) -> list[str]:
         found = [re.search(pattern, name) for name in names]
     except re.error as error:
         raise AtdError(f"task.colour={pattern}: not a regular expression ({error})") from None
-    parts = [m.group(0) if m else "other" for m in found]
+    parts = [m.group(0) if m else OTHER for m in found]
     usual = [part for part, n in Counter(parts).most_common(COLOURED - 1) if n > 1]
-    return [part if part in usual else "other" for part in parts]
+    return [part if part in usual else OTHER for part in parts]
 
 
 def dendrogram(x_AD: np.ndarray, names: Sequence[str]) -> tuple[list[int], Figure | Undrawn]:

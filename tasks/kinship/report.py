@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tasks.engine.canvas import COLOURS, axes, picture, shortened
+from tasks.engine.canvas import COLOURS, PALE, axes, picture, shortened
 from tasks.engine.result import Result
 from tasks.engine.rows import Outcome
 from tasks.figures.charts import heatmap, learning_curves
-from tasks.figures.maps import COLOURED, project, scatter_map
+from tasks.figures.maps import COLOURED, OTHER, project, scatter_map
 from tasks.kinship.rows import MEANING
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def show_tree(result: Result, judge: Judge, similar_nn: np.ndarray) -> None:
 def usual(families: Sequence[str]) -> list[str]:
     """The family of each language if it is one of the largest, else "other"."""
     largest = sorted(set(families), key=lambda f: (-families.count(f), f))[: COLOURED - 1]
-    return [family if family in largest else "other" for family in families]
+    return [family if family in largest else OTHER for family in families]
 
 
 @picture
@@ -110,15 +110,15 @@ def coloured_tree(similar_nn: np.ndarray, names: Sequence[str], groups: Sequence
     tree = linkage(squareform((distance + distance.T) / 2, checks=False), "average")
     figure, ax = axes(8.0, max(3.0, 0.13 * len(names) + 0.8))
     drawn = dendrogram(
-        tree, orientation="right", ax=ax, color_threshold=0, above_threshold_color="#9aa4b2", leaf_font_size=7,
+        tree, orientation="right", ax=ax, color_threshold=0, above_threshold_color=PALE, leaf_font_size=7,
         labels=[shortened(name, 40) for name in names],
     )  # fmt: skip
-    kinds = [*sorted(set(groups) - {"other"}), *({"other"} & set(groups))]
-    colour = {kind: "#6b7280" if kind == "other" else COLOURS[i % len(COLOURS)] for i, kind in enumerate(kinds)}
+    kinds = sorted(set(groups), key=lambda kind: (kind == OTHER, kind))
+    colour = {kind: PALE if kind == OTHER else COLOURS[i % len(COLOURS)] for i, kind in enumerate(kinds)}
     for label, leaf in zip(ax.get_yticklabels(), drawn["leaves"], strict=True):
         label.set_color(colour[groups[leaf]])
     handles = [Line2D([], [], color=colour[kind], linewidth=6, label=kind) for kind in kinds]
-    ax.legend(handles=handles, loc="upper left", frameon=False, fontsize=9)
+    ax.legend(handles=handles, loc="lower left", bbox_to_anchor=(0, 1), ncols=3, frameon=False, fontsize=9)
     ax.set_xlabel("1 − cosine")
     ax.spines[["top", "right", "left"]].set_visible(False)
     return figure

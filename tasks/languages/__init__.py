@@ -16,7 +16,7 @@ from tasks.engine.result import Result
 from tasks.engine.rows import mean_and_spread
 from tasks.engine.settings import typed
 from tasks.figures.charts import heatmap, learning_curves
-from tasks.figures.maps import COLOURED, dendrogram, project, scatter_map
+from tasks.figures.maps import COLOURED, OTHER, dendrogram, project, scatter_map
 from tasks.languages.families import NAMES, agreement, chance, groups, nearest
 from tasks.languages.settings import FITS, Settings
 from tasks.learning.comparison import compare_models
@@ -112,7 +112,7 @@ def show(
         result.figure("correlation", picture, "Correlation of language vectors, the mean over seeds.")
         points = project(centred(x_AD), task.method, task.perplexity, seed)
         usual = sorted(set(family), key=lambda f: -family.count(f))[: COLOURED - 1]
-        shown = [f if f in usual else "other" for f in family]
+        shown = [f if f in usual else OTHER for f in family]
         result.figure("language_map", scatter_map(points, named, shown), f"Language vectors, seed {seed}.")
     body = [
         [named[i], family[i], branch[i], named[j], float(similar[i, j]), "yes" if family[i] == family[j] else ""]
