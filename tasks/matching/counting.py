@@ -1,0 +1,106 @@
+"""Scores that count words: tf-idf, latent semantic indexing, and a unigram model of each reviewer.
+
+P papers, R reviewers, T papers asked for, V words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from tasks.matching.study import Profiles, Scorer
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
+NEAREST: dict[str, int | None] = {"nearest": 1, "nearest 3": 3, "nearest 5": 5, "all": None}  # papers that count
+FEATURES: dict[str, dict] = {
+    "words": {},
+    "words but stop words": {"stop_words": "english"},
+    "words and pairs but stop words": {"stop_words": "english", "ngram_range": (1, 2)},
+}
+DIMENSIONS = (100, 200, 400)
+SMOOTHING = (1000.0, 3000.0, 10000.0)  # words of the mean text that are added to a reviewer's
+
+
+def centred(score_TR: np.ndarray) -> np.ndarray:
+    """Less the mean over reviewers: a paper that is near everyone says little of each."""
+    return score_TR - score_TR.mean(1, keepdims=True)
+
+
+def both(name: str, scorer: Scorer) -> Iterator[tuple[str, Scorer]]:
+    """As it is, and centred."""
+    yield name, scorer
+    yield f"{name}, centred", lambda profiles, asked: centred(scorer(profiles, asked))
+
+
+def by_papers(alike_PP: np.ndarray) -> dict[str, Scorer]:
+    """Scores from how alike papers are: a reviewer is his papers, the nearest few of them or all."""
+
+    def scorer(most: int | None) -> Scorer:
+        def score(profiles: Profiles, asked: np.ndarray) -> np.ndarray:
+            columns = [np.sort(alike_PP[np.ix_(asked, own)], 1)[:, -(most or len(own)) :].mean(1) for own in profiles]
+            return np.stack(columns, 1)
+
+        return score
+
+    return {name: option for kind, most in NEAREST.items() for name, option in both(kind, scorer(most))}
+
+
+def named(options: Mapping[str, Mapping[str, Scorer]]) -> dict[str, Scorer]:
+    """Options of options, as one."""
+    return {f"{outer}, {inner}": scorer for outer, found in options.items() for inner, scorer in found.items()}
+
+
+def cosine(x_PD: csr_matrix | np.ndarray) -> np.ndarray:
+    """Of all papers (P×P)."""
+    from sklearn.preprocessing import normalize
+
+    x_PD = normalize(x_PD)
+    alike_PP = x_PD @ x_PD.T
+    return np.asarray(alike_PP if isinstance(alike_PP, np.ndarray) else alike_PP.toarray(), np.float64)
+
+
+def weighted(texts: Sequence[str], features: str) -> csr_matrix:
+    """tf-idf with dampened counts, idf over all papers."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    return TfidfVectorizer(sublinear_tf=True, **FEATURES[features]).fit_transform(texts)
+
+
+def tfidf(texts: Sequence[str]) -> dict[str, Scorer]:
+    return named({name: by_papers(cosine(weighted(texts, name))) for name in FEATURES})
+
+
+def lsi(texts: Sequence[str], seed: int) -> dict[str, Scorer]:
+    from sklearn.decomposition import TruncatedSVD
+
+    x_PV = weighted(texts, "words but stop words")
+    sizes = [D for D in DIMENSIONS if D < min(x_PV.shape)] or [min(x_PV.shape) - 1]
+    reduced = {f"{D} dimensions": TruncatedSVD(D, random_state=seed).fit_transform(x_PV) for D in sizes}
+    return named({name: by_papers(cosine(x_PD)) for name, x_PD in reduced.items()})
+
+
+def unigram(texts: Sequence[str]) -> dict[str, Scorer]:
+    """The mean log-likelihood ratio of a word: the reviewer's own counts, smoothed by all text, against all text."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    count_PV = CountVectorizer().fit_transform(texts).astype(np.float64).tocsr()
+    all_V = np.asarray(count_PV.sum(0))[0]
+    share_V = all_V / all_V.sum()
+
+    def scorer(mu: float) -> Scorer:
+        def score(profiles: Profiles, asked: np.ndarray) -> np.ndarray:
+            own_RV = np.stack([np.asarray(count_PV[own].sum(0))[0] for own in profiles])
+            log_ratio_RV = np.log1p(own_RV / (mu * share_V)) - np.log1p(own_RV.sum(1, keepdims=True) / mu)
+            words_T = np.maximum(np.asarray(count_PV[asked].sum(1)), 1)
+            return np.asarray(count_PV[asked] @ log_ratio_RV.T) / words_T
+
+        return score
+
+    return {name: option for mu in SMOOTHING for name, option in both(f"{mu:g} words added", scorer(mu))}
+
+
+RUN: dict[str, Callable[..., dict[str, Scorer]]] = {"tfidf": tfidf, "lsi": lsi, "unigram": unigram}
