@@ -1,4 +1,4 @@
-"""Reviewers, papers of theirs, and submissions to be matched with them. A document is a paper, and the attribute is the paper."""
+"""Reviewers, papers of theirs, and submissions to be matched with them. A document is a paper, and so is an attribute."""
 
 from __future__ import annotations
 

@@ -30,6 +30,8 @@ COMPANIONS = {
     ("data", "folder"): ["data.path=letters"],
     ("data", "graphs"): ["task=graphs"],
     ("data", "graphs_sample"): ["task=graphs"],
+    ("data", "reviewers"): ["task=matching"],
+    ("data", "reviewers_sample"): ["task=matching"],
     ("data", "parallel"): ["task=crosslingual", "data.path=pairs.csv", "data.sides={en: english, de: german}"],
     ("model", "lbl"): ["task=infer"],  # the baseline of other models: no task trains it as its own
     ("model", "ranking"): ["task=crosslingual"],

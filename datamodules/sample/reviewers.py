@@ -20,7 +20,7 @@ FIELDS = {
     "glaciers": "glacier moraine crevasse firn ablation snowfield icefall meltwater",
     "looms": "loom warp weft shuttle yarn heddle weaver fabric",
 }
-COMMON = "method model result problem measure theory case effect study question".split()
+COMMON = ("method", "model", "result", "problem", "measure", "theory", "case", "effect", "study", "question")
 FRAMES = (
     "we study the {a} of the {b} and the {c} .",
     "a {d} of {a} is given by the {b} .",
@@ -67,7 +67,7 @@ def write(root: Path, seed: int) -> None:
     fields = [rng.choice(list(FIELDS)) for _ in range(SUBMISSIONS)]
     submitted = [(f"s{i:02}", *paper(field, rng)) for i, field in enumerate(fields)]
     rated = [
-        (name, f"s{i:02}", expertise(fields[i], r, rng))
+        (name, f"s{i:02}", str(expertise(fields[i], r, rng)))
         for r, name in enumerate(names)
         for i in sorted(rng.sample(range(SUBMISSIONS), RATED))
     ]

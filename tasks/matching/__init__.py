@@ -1,8 +1,9 @@
 """Reviewers and papers (the paper's conclusion): how well does each submission suit each reviewer?
 
-A reviewer is an attribute: one vector, or a mixture of several for his several fields, inferred from his papers with the
-weights frozen. A submission is scored by its likelihood under him and by how near its own vector is. Beside it stand counts
-of words, controls and what other systems predict. Ratings, where there are any, judge the scores and choose nothing.
+A reviewer is an attribute: one vector, or a mixture of several for his several fields, inferred from his papers with
+the weights frozen. A submission is scored by its likelihood under him and by how near its own vector is. Beside it
+stand counts of words, controls and what other systems predict. Ratings, where there are any, judge the scores and
+choose nothing.
 """
 
 from __future__ import annotations

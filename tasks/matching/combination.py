@@ -1,4 +1,4 @@
-"""Several scores as one: a weighted sum, its weights learned from held-out papers of the reviewers' own, not from ratings.
+"""Several scores as one: a weighted sum, its weights learned from held-out papers of reviewers' own, not from ratings.
 
 M scores, T papers, R reviewers, k versions.
 """

@@ -5,7 +5,7 @@ P papers, R reviewers, T papers asked for, V words.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,28 +25,17 @@ DIMENSIONS = (100, 200, 400)
 SMOOTHING = (1000.0, 3000.0, 10000.0)  # words of the mean text that are added to a reviewer's
 
 
-def centred(score_TR: np.ndarray) -> np.ndarray:
-    """Less the mean over reviewers: a paper that is near everyone says little of each."""
-    return score_TR - score_TR.mean(1, keepdims=True)
-
-
-def both(name: str, scorer: Scorer) -> Iterator[tuple[str, Scorer]]:
-    """As it is, and centred."""
-    yield name, scorer
-    yield f"{name}, centred", lambda profiles, asked: centred(scorer(profiles, asked))
-
-
 def by_papers(alike_PP: np.ndarray) -> dict[str, Scorer]:
     """Scores from how alike papers are: a reviewer is his papers, the nearest few of them or all."""
 
     def scorer(most: int | None) -> Scorer:
         def score(profiles: Profiles, asked: np.ndarray) -> np.ndarray:
-            columns = [np.sort(alike_PP[np.ix_(asked, own)], 1)[:, -(most or len(own)) :].mean(1) for own in profiles]
-            return np.stack(columns, 1)
+            near = [np.sort(alike_PP[asked][:, own], 1)[:, -(most or len(own)) :] for own in profiles]
+            return np.stack([near_TN.mean(1) for near_TN in near], 1)
 
         return score
 
-    return {name: option for kind, most in NEAREST.items() for name, option in both(kind, scorer(most))}
+    return {name: scorer(most) for name, most in NEAREST.items()}
 
 
 def named(options: Mapping[str, Mapping[str, Scorer]]) -> dict[str, Scorer]:
@@ -78,7 +67,7 @@ def lsi(texts: Sequence[str], seed: int) -> dict[str, Scorer]:
     from sklearn.decomposition import TruncatedSVD
 
     x_PV = weighted(texts, "words but stop words")
-    sizes = [D for D in DIMENSIONS if D < min(x_PV.shape)] or [min(x_PV.shape) - 1]
+    sizes = [D for D in DIMENSIONS if min(x_PV.shape) > D] or [min(x_PV.shape) - 1]
     reduced = {f"{D} dimensions": TruncatedSVD(D, random_state=seed).fit_transform(x_PV) for D in sizes}
     return named({name: by_papers(cosine(x_PD)) for name, x_PD in reduced.items()})
 
@@ -100,7 +89,4 @@ def unigram(texts: Sequence[str]) -> dict[str, Scorer]:
 
         return score
 
-    return {name: option for mu in SMOOTHING for name, option in both(f"{mu:g} words added", scorer(mu))}
-
-
-RUN: dict[str, Callable[..., dict[str, Scorer]]] = {"tfidf": tfidf, "lsi": lsi, "unigram": unigram}
+    return {f"{mu:g} words added": scorer(mu) for mu in SMOOTHING}

@@ -1,4 +1,4 @@
-"""How wrongly scores order the submissions of each reviewer: the official loss, its interval, and a proxy without ratings.
+"""How wrongly scores order the submissions of each reviewer: the official loss, its interval, a proxy without ratings.
 
 n ratings, R reviewers, k versions of the profiles, S submissions, P papers.
 """
@@ -84,7 +84,7 @@ def interval(values: np.ndarray) -> tuple[float, float]:
 
 
 def own_above_others(score_PR: np.ndarray, own_PR: np.ndarray) -> float:
-    """The proxy, in per cent: how often a paper of a reviewer's own is scored above one that is not, mean over reviewers."""
+    """The proxy: how often a reviewer's own paper is scored above one that is not, in per cent, mean over reviewers."""
     found = []
     for score_P, own_P in zip(score_PR.T, own_PR.T, strict=True):
         own, other = score_P[own_P], score_P[~own_P]

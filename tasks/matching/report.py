@@ -96,7 +96,15 @@ def show_losses(result: Result, study: Study, judgement: Judgement) -> None:
         body.append([kind, f"{scores['loss']:.4f}{spread}", within, *shares, *apart, RIVALS.get(row, MEANING.get(row))])
     result.table(
         "Loss",
-        ["", "loss", "95 % interval", "easy, %", "hard, %", *(f"less that of {rival}" for rival in rivals), "what it is"],
+        [
+            "",
+            "loss",
+            "95 % interval",
+            "easy, %",
+            "hard, %",
+            *(f"less that of {rival}" for rival in rivals),
+            "what it is",
+        ],
         body,
         "How wrongly each reviewer's submissions are ordered: 0 is a perfect order, 0.5 what a constant score gives. "
         "± is over seeds; intervals are over reviewers, drawn with replacement, and so are those of differences, which "
@@ -169,4 +177,3 @@ def verdict(result: Result, study: Study, judgement: Judgement | None, chosen: s
 def best_without_ratings(outcomes: Mapping[str, Sequence[Outcome]]) -> str:
     """The row whose scores are handed out."""
     return max(outcomes, key=lambda row: np.mean([one.scores["own_above_others"] for one in outcomes[row]]))
-

@@ -5,8 +5,7 @@ R reviewers, T papers asked for, k versions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +16,7 @@ from tasks.engine.rows import Outcome, Row, Store
 from tasks.learning.controls import Variant
 from tasks.matching import counting
 from tasks.matching.combination import combined, weights
-from tasks.matching.counting import both, by_papers, cosine, named
+from tasks.matching.counting import by_papers, cosine
 from tasks.matching.settings import COMBINED, COUNTED, OF_A_MODEL
 from tasks.matching.study import Profiles, Scorer, Study
 from tasks.matching.vectors import Vectors, by_distance, by_likelihood, learn
@@ -90,10 +89,9 @@ def options_of(row: str, vectors: Vectors, study: Study, seed: int) -> dict[str,
     """What the proxy chooses from."""
     J = study.task.components
     if row.endswith("likelihood"):
-        scorer = by_likelihood(vectors, J if row.startswith("mixture") else 1, study.task.samples)
-        return dict(both("likelihood", scorer))
+        return {"likelihood": by_likelihood(vectors, J if row.startswith("mixture") else 1, study.task.samples)}
     if row.endswith("distance"):
-        return dict(both("distance", by_distance(vectors, J if row.startswith("mixture") else 1)))
+        return {"distance": by_distance(vectors, J if row.startswith("mixture") else 1)}
     options = by_papers(cosine(vectors.x_PD))
     if row == "shuffled":
         return {name: partial(dealt, option, seed) for name, option in options.items()}

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 Profiles: TypeAlias = list[list[int]]  # of each reviewer, his papers
 Scorer: TypeAlias = Callable[[Profiles, np.ndarray], np.ndarray]  # (profiles, papers asked for) → scores (T×R)
+CENTRED = ", centred"
 FEWEST = 2  # papers of a reviewer of whom one may be held out
 
 
@@ -94,11 +95,14 @@ class Study:
         return float(np.mean(found))
 
     def best(self, options: Mapping[str, Scorer]) -> Outcome:
-        """The scores of the option that the proxy finds best, the first of equals. No rating is looked at."""
+        """The scores of the option that the proxy finds best, as it is or centred. No rating is looked at."""
         held = {name: self.held(scorer) for name, scorer in options.items()}
+        held |= {name + CENTRED: centred(held_PR) for name, held_PR in held.items()}
         proxies = {name: self.proxy(held_PR) for name, held_PR in held.items()}
         name = max(proxies, key=lambda name: proxies[name])
-        score_kSR = np.stack([options[name](profiles, self.asked) for profiles in self.pool.versions])
+        scorer = options[name.removesuffix(CENTRED)]
+        score_kSR = np.stack([scorer(profiles, self.asked) for profiles in self.pool.versions])
+        score_kSR = centred(score_kSR) if name.endswith(CENTRED) else score_kSR
         return self.outcome(score_kSR, held[name], proxies[name], {"chosen": name, "proxies": proxies})
 
     def outcome(self, score_kSR: np.ndarray, held_PR: np.ndarray, proxy: float, facts: dict) -> Outcome:
@@ -109,6 +113,11 @@ class Study:
             scores |= judged(self.ratings, [self.ratings.of_scores(score_SR) for score_SR in score_kSR])
             arrays["cost"] = cost_of(self.ratings, [self.ratings.of_scores(score_SR) for score_SR in score_kSR])
         return Outcome(scores, arrays, facts)
+
+
+def centred(scores: np.ndarray) -> np.ndarray:
+    """Less the mean over reviewers, the last axis: a paper that is near everyone says little of each."""
+    return scores - scores.mean(-1, keepdims=True)
 
 
 def cost_of(ratings: Ratings, said_kn: list[np.ndarray]) -> np.ndarray:

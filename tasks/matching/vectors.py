@@ -99,13 +99,6 @@ def unit(x_nD: np.ndarray) -> np.ndarray:
     return x_nD / np.maximum(np.linalg.norm(x_nD, axis=1, keepdims=True), 1e-300)
 
 
-Reduce: TypeAlias = Callable[[np.ndarray, np.ndarray], np.ndarray]  # (scores of components (T×J), shares (J)) → (T)
-
-
-def nearest(score_TJ: np.ndarray, share_J: np.ndarray) -> np.ndarray:
-    return score_TJ.max(1)
-
-
 def by_components(vectors: Vectors, J: int, score_of: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Scorer:
     """A reviewer as J vectors, of which the best counts; `score_of` papers and vectors is T×G."""
 
