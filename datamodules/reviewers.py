@@ -1,4 +1,4 @@
-"""Reviewers, papers of theirs, and submissions to be matched with them. A document is a paper, and so is an attribute."""
+"""Reviewers, papers of theirs, and submissions to be matched with them. A paper is a document and an attribute."""
 
 from __future__ import annotations
 

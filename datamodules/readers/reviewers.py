@@ -100,13 +100,12 @@ def read_ratings(path: Path, names: Columns, reviewers: list[str], ids: list[str
     table = read_columns(path, [names.reviewer, names.id, names.expertise])
     at = {name: i for i, name in enumerate(reviewers)}, {name: i for i, name in enumerate(ids)}
     found = []
-    for row, said in enumerate(zip(*table.values(), strict=True), start=1):
-        reviewer, paper, expertise = (None if value is None else str(value) for value in said)
+    for row, (reviewer, paper, expertise) in enumerate(zip(*table.values(), strict=True), start=1):
         for name, known, what in ((reviewer, at[0], "reviewer"), (paper, at[1], "submission")):
-            if name not in known:
+            if str(name) not in known:
                 raise AtdError(f"{path}: row {row} names the {what} {name!r}, whom no other table has")
         try:
-            found.append((at[0][reviewer], at[1][paper], float(expertise)))
+            found.append((at[0][str(reviewer)], at[1][str(paper)], float(expertise)))
         except (TypeError, ValueError):
             raise AtdError(f"{path}: row {row}: {names.expertise!r} is {expertise!r}, not a number") from None
     return found

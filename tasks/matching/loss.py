@@ -90,4 +90,4 @@ def own_above_others(score_PR: np.ndarray, own_PR: np.ndarray) -> float:
         own, other = score_P[own_P], score_P[~own_P]
         if len(own) and len(other):
             found.append(((own[:, None] > other) + 0.5 * (own[:, None] == other)).mean())
-    return 100 * float(np.mean(found))
+    return 100 * float(np.mean(found)) if found else 50.0

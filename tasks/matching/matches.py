@@ -47,7 +47,7 @@ def show_matches(result: Result, study: Study, score_SR: np.ndarray, chosen: str
         "Reviewers for each submission",
         ["id", "title", "best reviewers"],
         body,
-        f"By the row {chosen}, which tells best whose a held-out paper is. A score has no unit; compare the submissions "
+        f"By the row {chosen}, which tells best whose a held-out paper is. A score has no unit; compare submissions "
         f"of one reviewer by it. All scores are in scores.csv{f', with {more} more submissions' * (more > 0)}.",
     )
 

@@ -108,8 +108,8 @@ def show_losses(result: Result, study: Study, judgement: Judgement) -> None:
         body,
         "How wrongly each reviewer's submissions are ordered: 0 is a perfect order, 0.5 what a constant score gives. "
         "± is over seeds; intervals are over reviewers, drawn with replacement, and so are those of differences, which "
-        "are below 0 where the row is better. No rating was looked at before: what a row may choose, and the weights of "
-        "a combination, are those that put held-out papers of the reviewers' own above others'.",
+        "are below 0 where the row is better. No rating was looked at before: what a row may choose, and the weights "
+        "of a combination, are those that put held-out papers of the reviewers' own above others'.",
     )
     points = {row: (result.rows[row]["loss"], *judgement.interval(row)) for row in result.rows}
     ordered = dict(sorted(points.items(), key=lambda item: item[1][0]))
@@ -164,11 +164,11 @@ def verdict(result: Result, study: Study, judgement: Judgement | None, chosen: s
     best = min(rows, key=lambda row: rows[row])
     said.append(f"The smallest loss of our rows is that of {best}, {rows[best]:.3f}")
     if {"atd", "atd-mixture"} <= rows.keys():
-        mean, low, high = judgement.difference("atd-mixture", "atd")
+        _, low, high = judgement.difference("atd-mixture", "atd")
         found = "better" if high < 0 else "worse" if low > 0 else "not distinguishable from one"
         said.append(f"several vectors for a reviewer ({rows['atd-mixture']:.3f}) are {found} ({rows['atd']:.3f})")
     if {"atd-mixture", "tfidf"} <= rows.keys():
-        mean, low, high = judgement.difference("atd-mixture", "tfidf")
+        _, low, high = judgement.difference("atd-mixture", "tfidf")
         found = "better than" if high < 0 else "worse than" if low > 0 else "not distinguishable from"
         said.append(f"the mixture is {found} tf-idf ({rows['tfidf']:.3f})")
     return "; ".join(said) + "."

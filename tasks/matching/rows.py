@@ -8,10 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
+from omegaconf import OmegaConf
 
-from atd.errors import AtdError
 from tasks.engine.rows import Outcome, Row, Store
 from tasks.learning.controls import Variant
 from tasks.matching import counting
@@ -20,6 +21,11 @@ from tasks.matching.counting import by_papers, cosine
 from tasks.matching.settings import COMBINED, COUNTED, OF_A_MODEL
 from tasks.matching.study import Profiles, Scorer, Study
 from tasks.matching.vectors import Vectors, by_distance, by_likelihood, learn
+
+if TYPE_CHECKING:
+    from omegaconf import DictConfig
+
+    from datamodules.reviewers import Reviewers
 
 MEANING = {
     "atd": "one vector for each reviewer: likelihood and distance, weighted",
@@ -61,14 +67,21 @@ class Reading:
 
     def learned(self, model: str, seed: int) -> Outcome:
         """The row that only trains; what it leaves is a checkpoint."""
-        data = self.study.open(fulltext=self.study.task.fulltext) if model == "fulltext" else self.study.open()
-        learn(data, self.study.cfg, self.out, self.checkpoint(model, seed), seed, self.variant(model))
+        data, cfg = self.data(model), self.study.cfg
+        share = len(data.papers.tokens) / len(data.encoded["train"].tokens)
+        if share < 1:  # a longer corpus is read in as many steps
+            epochs = max(1, round(share * cfg.trainer.max_epochs))
+            cfg = cast("DictConfig", OmegaConf.merge(cfg, {"trainer": {"max_epochs": epochs}}))
+        learn(data, cfg, self.out, self.checkpoint(model, seed), seed, self.variant(model))
         return Outcome()
+
+    def data(self, model: str) -> Reviewers:
+        """The corpus that a model learns from."""
+        return self.study.open(fulltext=self.study.task.fulltext) if model == "fulltext" else self.study.open()
 
     def judged(self, row: str, seed: int) -> Outcome:
         model = OF_A_MODEL[row]
-        data = self.study.open(fulltext=self.study.task.fulltext) if model == "fulltext" else self.study.data
-        vectors = Vectors.of(data, self.study.cfg, self.out, self.checkpoint(model, seed))
+        vectors = Vectors.of(self.data(model), self.study.cfg, self.out, self.checkpoint(model, seed))
         return self.study.best(options_of(row, vectors, self.study, seed))
 
     def combined(self, row: str, seed: int) -> Outcome:

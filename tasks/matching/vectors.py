@@ -1,7 +1,7 @@
-"""Reviewers and papers in one model: each has a vector, inferred with the weights frozen, or one for each of several fields.
+"""Reviewers and papers in one model: each has a vector, inferred with the weights frozen, or one for each field.
 
-The weights are learned from all papers, each an attribute of its own; who wrote which is not told. So a paper, a part of
-a profile and a whole profile get their vectors in the same way: the one optimum of a convex problem.
+The weights are learned from all papers, each an attribute of its own; who wrote which is not told. So a paper, a part
+of a profile and a whole profile get their vectors in the same way: the one optimum of a convex problem.
 
 P papers, T papers asked for, R reviewers, G groups of papers, J components, D attribute dim.
 """
@@ -48,12 +48,13 @@ def learn(data: Reviewers, cfg: DictConfig, out: Path, name: str, seed: int, var
 
 @dataclass
 class Vectors:
-    """What a trained model says of papers and of groups of them; a group is inferred once."""
+    """What a trained model says of papers and of groups of them; no group is asked for twice."""
 
     model: MultiplicativeLM
     papers: EncodedCorpus
     options: dict[str, Any]
     found: dict[Group, np.ndarray] = field(default_factory=dict)
+    likely: dict[tuple[bytes, Group], np.ndarray] = field(default_factory=dict)
 
     @classmethod
     def of(cls, data: Reviewers, cfg: DictConfig, out: Path, name: str) -> Vectors:
@@ -76,13 +77,19 @@ class Vectors:
     def x_PD(self) -> np.ndarray:
         return self.inferred([(paper,) for paper in range(len(self.papers))])
 
-    def log_ratios(self, asked: np.ndarray, x_GD: np.ndarray, samples: int) -> np.ndarray:
-        """log P(paper | x) − log P(paper | x = 0), for a word on average (T×G)."""
-        texts = self.papers.take(asked)
-        x = torch.from_numpy(np.vstack([x_GD, np.zeros_like(x_GD[:1])])).to(self.model.b)
-        log_p = log_likelihoods(self.model, texts, x, samples)
-        known_T = np.bincount(texts.owner[texts.tokens != UNK_ID], minlength=len(texts))
-        return (log_p[:, :-1] - log_p[:, -1:]) / np.maximum(known_T, 1)[:, None]
+    def log_ratios(self, asked: np.ndarray, groups: Sequence[Group], samples: int) -> np.ndarray:
+        """log P(paper | x of a group) − log P(paper | x = 0), for a word on average (T×G)."""
+        key = asked.tobytes()
+        new = [group for group in dict.fromkeys(groups) if (key, group) not in self.likely]
+        if new:
+            texts = self.papers.take(asked)
+            x_GD = self.inferred(new)
+            x = torch.from_numpy(np.vstack([x_GD, np.zeros_like(x_GD[:1])])).to(self.model.b)
+            log_p = log_likelihoods(self.model, texts, x, samples)
+            known_T = np.bincount(texts.owner[texts.tokens != UNK_ID], minlength=len(texts))
+            ratio_TG = (log_p[:, :-1] - log_p[:, -1:]) / np.maximum(known_T, 1)[:, None]
+            self.likely |= {(key, group): ratio_TG[:, g] for g, group in enumerate(new)}
+        return np.stack([self.likely[key, group] for group in groups], 1)
 
     def parts(self, own: Sequence[int], J: int) -> list[Group]:
         """A reviewer's papers in J groups by k-means of the directions of their vectors, fewer where he has few."""
@@ -99,12 +106,12 @@ def unit(x_nD: np.ndarray) -> np.ndarray:
     return x_nD / np.maximum(np.linalg.norm(x_nD, axis=1, keepdims=True), 1e-300)
 
 
-def by_components(vectors: Vectors, J: int, score_of: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> Scorer:
-    """A reviewer as J vectors, of which the best counts; `score_of` papers and vectors is T×G."""
+def by_components(vectors: Vectors, J: int, score_of: Callable[[np.ndarray, list[Group]], np.ndarray]) -> Scorer:
+    """A reviewer as J vectors, of which the best counts; `score_of` papers and groups is T×G."""
 
     def score(profiles: Profiles, asked: np.ndarray) -> np.ndarray:
         parts = [vectors.parts(own, J) for own in profiles]
-        score_TG = score_of(asked, vectors.inferred([group for groups in parts for group in groups]))
+        score_TG = score_of(asked, [group for groups in parts for group in groups])
         ends = np.cumsum([len(groups) for groups in parts])[:-1]
         return np.stack([part_TJ.max(1) for part_TJ in np.split(score_TG, ends, axis=1)], 1)
 
@@ -113,9 +120,9 @@ def by_components(vectors: Vectors, J: int, score_of: Callable[[np.ndarray, np.n
 
 def by_distance(vectors: Vectors, J: int) -> Scorer:
     """The cosine of the vector of a paper and that of a reviewer, or of the nearest of his components."""
-    return by_components(vectors, J, lambda asked, x_GD: unit(vectors.x_PD[asked]) @ unit(x_GD).T)
+    return by_components(vectors, J, lambda asked, groups: unit(vectors.x_PD[asked]) @ unit(vectors.inferred(groups)).T)
 
 
 def by_likelihood(vectors: Vectors, J: int, samples: int) -> Scorer:
     """How much likelier a paper is under the reviewer, or the best of his components, than under no attribute."""
-    return by_components(vectors, J, lambda asked, x_GD: vectors.log_ratios(asked, x_GD, samples))
+    return by_components(vectors, J, lambda asked, groups: vectors.log_ratios(asked, groups, samples))
