@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 import numpy as np
 from omegaconf import OmegaConf
 
+from atd.errors import AtdError
 from tasks.engine.rows import Outcome, Row, Store
 from tasks.learning.controls import Variant
 from tasks.matching import counting
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
     from datamodules.reviewers import Reviewers
 
+GLOVE = 100  # dimension of the vectors that `glove` names
 MEANING = {
     "atd": "one vector for each reviewer: likelihood and distance, weighted",
     "atd-likelihood": "how much likelier a submission is under the reviewer's vector than under none",
@@ -63,7 +65,18 @@ class Reading:
         config = dict(self.study.cfg.model)
         if model == "random-gate":
             return Variant({**config, "gated": True, "additive": False, "free": 0}, random_gate=True)
-        return Variant({**config, "vectors": self.study.task.vectors} if model == "pretrained" else config)
+        if model == "pretrained":
+            return Variant({**config, "vectors": self.pretrained(), "K": GLOVE})
+        return Variant(config)
+
+    def pretrained(self) -> str:
+        """`glove` becomes the path of the file, found or downloaded."""
+        from datamodules.vectors import find_glove
+
+        if self.study.task.vectors is None:
+            raise AtdError("task.vectors: atd-pretrained starts from word vectors; name a file or glove")
+        glove = self.study.task.vectors == "glove"
+        return str(find_glove(self.study.cfg.paths.data, GLOVE)) if glove else self.study.task.vectors
 
     def learned(self, model: str, seed: int) -> Outcome:
         """The row that only trains; what it leaves is a checkpoint."""
@@ -77,7 +90,7 @@ class Reading:
 
     def data(self, model: str) -> Reviewers:
         """The corpus that a model learns from."""
-        return self.study.open(fulltext=self.study.task.fulltext) if model == "fulltext" else self.study.open()
+        return self.study.open(fulltext=self.study.task.fulltext) if model == "fulltext" else self.study.data
 
     def judged(self, row: str, seed: int) -> Outcome:
         model = OF_A_MODEL[row]
@@ -100,11 +113,11 @@ class Reading:
 
 def options_of(row: str, vectors: Vectors, study: Study, seed: int) -> dict[str, Scorer]:
     """What the proxy chooses from."""
-    J = study.task.components
+    sizes = range(2, study.task.components + 1) if row.startswith("mixture") else (1,)
     if row.endswith("likelihood"):
-        return {"likelihood": by_likelihood(vectors, J if row.startswith("mixture") else 1, study.task.samples)}
+        return {f"J = {J}": by_likelihood(vectors, J, study.task.samples) for J in sizes}
     if row.endswith("distance"):
-        return {"distance": by_distance(vectors, J if row.startswith("mixture") else 1)}
+        return {f"J = {J}": by_distance(vectors, J) for J in sizes}
     options = by_papers(cosine(vectors.x_PD))
     if row == "shuffled":
         return {name: partial(dealt, option, seed) for name, option in options.items()}
