@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from datamodules.reviewers import Reviewers
 
 GLOVE = 100  # dimension of the vectors that `glove` names
+SEEDED = ("atd", "fulltext")  # models of several seeds; those that explain them have one
 MEANING = {
     "atd": "one vector for each reviewer: likelihood and distance, weighted",
     "atd-likelihood": "how much likelier a submission is under the reviewer's vector than under none",
@@ -155,6 +156,7 @@ def rows_of(study: Study, out: Path) -> list[Row]:
             rows[row] = Row(row, partial(reading.combined, row), seeds, COMBINED[row])
         else:
             model = OF_A_MODEL[row]
-            rows[f"model {model}"] = Row(f"model {model}", partial(reading.learned, model), seeds)
-            rows[row] = Row(row, partial(reading.judged, row), seeds, (f"model {model}",))
+            several = seeds if model in SEEDED else [first]
+            rows[f"model {model}"] = Row(f"model {model}", partial(reading.learned, model), several)
+            rows[row] = Row(row, partial(reading.judged, row), several, (f"model {model}",))
     return list(rows.values())
