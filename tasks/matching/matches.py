@@ -81,7 +81,7 @@ def show_words(
 
 def of_each_word(vectors: Vectors, paper: int, own: list[int]) -> tuple[np.ndarray, np.ndarray]:
     """The first words of a paper, and what each says for the reviewer, in nats (T)."""
-    x_1D = vectors.inferred([tuple(own)])
+    x_1D = vectors.joint([tuple(own)])
     text = vectors.papers.take(np.array([paper])).heads(SHOWN_WORDS)
     x = torch.from_numpy(np.vstack([x_1D, np.zeros_like(x_1D)])).to(vectors.model.b)
     said_T = np.zeros(len(text.tokens))

@@ -5,7 +5,7 @@ R reviewers, T papers asked for, k versions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -58,6 +58,7 @@ class Reading:
 
     study: Study
     out: Path
+    opened: dict[str, Vectors] = field(default_factory=dict)  # by checkpoint: rows of a model share what was inferred
 
     def checkpoint(self, model: str, seed: int) -> str:
         return f"{model}-seed{seed}"
@@ -95,7 +96,10 @@ class Reading:
 
     def judged(self, row: str, seed: int) -> Outcome:
         model = OF_A_MODEL[row]
-        vectors = Vectors.of(self.data(model), self.study.cfg, self.out, self.checkpoint(model, seed))
+        name = self.checkpoint(model, seed)
+        if name not in self.opened:
+            self.opened[name] = Vectors.of(self.data(model), self.study.cfg, self.out, name)
+        vectors = self.opened[name]
         return self.study.best(options_of(row, vectors, self.study, seed))
 
     def combined(self, row: str, seed: int) -> Outcome:
@@ -116,7 +120,7 @@ def options_of(row: str, vectors: Vectors, study: Study, seed: int) -> dict[str,
     """What the proxy chooses from."""
     sizes = range(2, study.task.components + 1) if row.startswith("mixture") else (1,)
     if row.endswith("likelihood"):
-        return {f"J = {J}": by_likelihood(vectors, J, study.task.samples) for J in sizes}
+        return {f"J = {J}": by_likelihood(vectors, J) for J in sizes}
     if row.endswith("distance"):
         return {f"J = {J}": by_distance(vectors, J) for J in sizes}
     options = by_papers(cosine(vectors.x_PD))

@@ -37,7 +37,6 @@ class Settings:
     rows: Annotated[list[str], some_of(*ROWS)]
     components: Annotated[int, whole(2)]  # vectors of a reviewer in a mixture, at most
     folds: Annotated[int, whole(2)]  # of reviewers' own papers, held out to choose by
-    samples: Annotated[int, whole(2)]  # words that stand for the vocabulary in likelihoods
     fulltext: Annotated[int, whole(1)]  # words of each full text that atd-fulltext learns from
     vectors: Annotated[str | None, optional(TEXT)]  # pretrained, of 100 dimensions, that atd-pretrained starts from
     seeds: Annotated[int, whole(1)]

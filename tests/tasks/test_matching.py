@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from atd.errors import AtdError
+from atd.inference import infer
+from atd.likelihood import log_likelihoods
+from atd.ragged import offsets_of
 from datamodules.sample.reviewers import FIELDS, PAPERS, REVIEWERS, interests
 from tasks import matching
 from tasks.engine.settings import typed
@@ -21,7 +24,7 @@ from tasks.matching.loss import Ratings, costs, interval, loss, own_above_others
 from tasks.matching.rows import dealt
 from tasks.matching.settings import Settings
 from tasks.matching.study import Study, centred, cost_of, judged
-from tasks.matching.vectors import Vectors, by_distance, learn
+from tasks.matching.vectors import Vectors, by_distance, learn, unit
 from tests.small_runs import cached
 
 SMALL = ["task=matching", "trainer.min_steps=100", "trainer.threads=1", "logger=none", "task.folds=2", "task.shown=2"]
@@ -81,11 +84,25 @@ def test_a_mixture_finds_both_fields_of_a_reviewer(study, vectors):
     assert two > one > 80
 
 
-def test_a_vector_of_a_profile_does_not_depend_on_what_else_is_asked(vectors):
-    groups = [(0, 1, 2), (3,), (4, 5)]
-    together = replace(vectors, found={}).inferred(groups)
-    alone = replace(vectors, found={}).inferred(groups[2:])
-    assert np.allclose(together[2], alone[0], atol=1e-4) and np.abs(alone).max() > 1e-3
+def test_papers_together_have_the_vector_of_their_joined_text(study, vectors):
+    """To second order; of one paper it is its own."""
+    groups = [tuple(own) for own in study.pool.versions[0]]
+    tokens = torch.from_numpy(np.concatenate([vectors.papers[p] for group in groups for p in group]).astype(np.int64))
+    lengths = [sum(len(vectors.papers[p]) for p in group) for group in groups]
+    exact = infer(vectors.model, tokens, torch.from_numpy(offsets_of(lengths)), **vectors.options).x.numpy()
+    assert min((unit(vectors.joint(groups)) * unit(exact)).sum(1)) > 0.9
+    assert np.allclose(vectors.joint([(3,)]), vectors.x_PD[3]) and np.abs(vectors.x_PD[3]).max() > 1e-3
+
+
+def test_likelihoods_to_second_order_are_near_exact_ones(study, vectors):
+    """The same order of submissions for each reviewer."""
+    groups = [tuple(own) for own in study.pool.versions[0]]
+    x = torch.from_numpy(np.vstack([vectors.joint(groups), np.zeros((1, 16))])).float()
+    exact = log_likelihoods(vectors.model, vectors.papers.take(study.asked), x)
+    exact = (exact[:, :-1] - exact[:, -1:]) / vectors.words_P[study.asked][:, None]
+    found = vectors.log_ratios(study.asked, groups)
+    assert min(np.corrcoef(a, b)[0, 1] for a, b in zip(exact.T, found.T, strict=True)) > 0.97
+    assert 0.5 < found.std() / exact.std() < 1.5
 
 
 def test_the_loss_by_hand():
