@@ -221,7 +221,7 @@ LINES = [
         "a little better than n-grams alone",
     ),
     Line(
-        "which submissions 58 reviewers know best, no rating used to learn (gold standard): loss of several vectors each",
+        "which submissions 58 reviewers know best, learned without ratings: loss of several vectors each",
         "reviewers",
         loss_of("atd-mixture"),
         [
@@ -234,7 +234,7 @@ LINES = [
             loss_of("specter_mfr", "SPECTER+MFR, pretrained on citations"),
         ],
         ["one vector each", "tf-idf", "tf-idf and LSI", "unigrams", "a random gate", "TPMS"],
-        "below counting, TPMS and one vector, but so few reviewers cannot prove it: only random gates lie outside chance",
+        "below counting, TPMS and one vector, yet 58 reviewers prove it only against unigrams and random gates",
         lower=True,
     ),
     Line(

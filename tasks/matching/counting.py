@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tasks.matching.parts import Group, by_parts, unit
 from tasks.matching.study import Profiles, Scorer
 
 if TYPE_CHECKING:
@@ -63,13 +64,32 @@ def tfidf(texts: Sequence[str]) -> dict[str, Scorer]:
     return named({name: by_papers(cosine(weighted(texts, name))) for name in FEATURES})
 
 
-def lsi(texts: Sequence[str], seed: int) -> dict[str, Scorer]:
+def reduced(texts: Sequence[str], seed: int) -> dict[str, np.ndarray]:
+    """The leading singular vectors of tf-idf, of several sizes (P×D)."""
     from sklearn.decomposition import TruncatedSVD
 
     x_PV = weighted(texts, "words but stop words")
     sizes = [D for D in DIMENSIONS if min(x_PV.shape) > D] or [min(x_PV.shape) - 1]
-    reduced = {f"{D} dimensions": TruncatedSVD(D, random_state=seed).fit_transform(x_PV) for D in sizes}
-    return named({name: by_papers(cosine(x_PD)) for name, x_PD in reduced.items()})
+    return {f"{D} dimensions": TruncatedSVD(D, random_state=seed).fit_transform(x_PV) for D in sizes}
+
+
+def lsi(texts: Sequence[str], seed: int) -> dict[str, Scorer]:
+    return named({name: by_papers(cosine(x_PD)) for name, x_PD in reduced(texts, seed).items()})
+
+
+def lsi_mixture(texts: Sequence[str], seed: int, components: int) -> dict[str, Scorer]:
+    """Reviewers as several vectors without our model: the nearest of the mean directions of groups of papers."""
+
+    def option(x_PD: np.ndarray, J: int) -> Scorer:
+        def cosines(asked: np.ndarray, groups: list[Group]) -> np.ndarray:
+            mean_GD = np.stack([x_PD[list(group)].mean(0) for group in groups])
+            return x_PD[asked] @ unit(mean_GD).T
+
+        return by_parts(lambda: x_PD, J, cosines)
+
+    sizes = range(2, components + 1)
+    found = {name: unit(x_PD) for name, x_PD in reduced(texts, seed).items()}
+    return named({name: {f"J = {J}": option(x_PD, J) for J in sizes} for name, x_PD in found.items()})
 
 
 def unigram(texts: Sequence[str]) -> dict[str, Scorer]:

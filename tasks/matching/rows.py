@@ -42,6 +42,7 @@ MEANING = {
     "atd-pretrained": "as atd-papers, words start at pretrained vectors",
     "tfidf": "cosines of tf-idf with a reviewer's papers; words, pairs and stop words chosen by the proxy",
     "lsi": "the same in the leading singular vectors",
+    "lsi-mixture": "several vectors for each reviewer there, the nearest of which counts",
     "unigram": "counts of a reviewer's words, smoothed: a language model without vectors, as in TPMS",
     "tfidf+lsi": "weighted: what a combination gives without our model",
     "tfidf+atd": "tf-idf and all scores of our model with one vector a reviewer or a paper",
@@ -143,6 +144,8 @@ def counted(study: Study, row: str, seed: int) -> Outcome:
         return study.best({"nothing": lambda profiles, asked: np.zeros((len(asked), len(profiles)))})
     if row == "lsi":
         return study.best(counting.lsi(texts, seed))
+    if row == "lsi-mixture":
+        return study.best(counting.lsi_mixture(texts, seed, study.task.components))
     return study.best(counting.tfidf(texts) if row == "tfidf" else counting.unigram(texts))
 
 

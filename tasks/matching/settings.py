@@ -8,7 +8,7 @@ from typing import Annotated
 from atd.settings import TEXT, optional, some_of, whole
 from tasks.engine.check import LANGUAGE_MODELS, Fits
 
-COUNTED = ("tfidf", "lsi", "unigram", "no-attribute")
+COUNTED = ("tfidf", "lsi", "lsi-mixture", "unigram", "no-attribute")
 OF_A_MODEL = {  # row: the model it reads
     "atd-likelihood": "atd",
     "atd-distance": "atd",

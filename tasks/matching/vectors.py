@@ -3,16 +3,16 @@
 The weights are learned from all papers, each an attribute of its own; who wrote which is not told. With the weights
 frozen a paper has one vector, the optimum of a convex problem, and papers together have one, too.
 
-P papers, T papers asked for, R reviewers, G groups of papers, J components, D attribute dim.
+P papers, T papers asked for, G groups of papers, J components, D attribute dim.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -29,14 +29,13 @@ from tasks.learning.controls import Variant
 from tasks.learning.inference import options
 from tasks.learning.language_model import language_model
 from tasks.learning.training import fit
-from tasks.matching.study import Profiles, Scorer
+from tasks.matching.parts import Group, by_parts, unit
+from tasks.matching.study import Scorer
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
     from datamodules.reviewers import Reviewers
-
-Group: TypeAlias = tuple[int, ...]  # papers that share a vector
 
 
 def learn(data: Reviewers, cfg: DictConfig, out: Path, name: str, seed: int, variant: Variant) -> None:
@@ -104,38 +103,16 @@ class Vectors:
         slope_TD = self.slope_PD[asked] / self.words_P[asked][:, None]
         return slope_TD @ x_GD.T - 0.5 * ((x_GD @ self.information_DD) * x_GD).sum(1)
 
-    def parts(self, own: Sequence[int], J: int) -> list[Group]:
-        """A reviewer's papers in J groups by k-means of the directions of their vectors, fewer where he has few."""
-        J = min(J, len(own))
-        if J == 1:
-            return [tuple(own)]
-        from sklearn.cluster import KMeans
-
-        part_n = KMeans(J, n_init=4, random_state=0).fit_predict(unit(self.x_PD[list(own)]))
-        return [tuple(np.array(own)[part_n == j].tolist()) for j in np.unique(part_n)]
-
-
-def unit(x_nD: np.ndarray) -> np.ndarray:
-    return x_nD / np.maximum(np.linalg.norm(x_nD, axis=1, keepdims=True), 1e-300)
-
-
-def by_components(vectors: Vectors, J: int, score_of: Callable[[np.ndarray, list[Group]], np.ndarray]) -> Scorer:
-    """A reviewer as J vectors, of which the best counts; `score_of` papers and groups is T×G."""
-
-    def score(profiles: Profiles, asked: np.ndarray) -> np.ndarray:
-        parts = [vectors.parts(own, J) for own in profiles]
-        score_TG = score_of(asked, [group for groups in parts for group in groups])
-        ends = np.cumsum([len(groups) for groups in parts])[:-1]
-        return np.stack([part_TJ.max(1) for part_TJ in np.split(score_TG, ends, axis=1)], 1)
-
-    return score
-
 
 def by_distance(vectors: Vectors, J: int) -> Scorer:
     """The cosine of the vector of a paper and that of a reviewer, or of the nearest of his components."""
-    return by_components(vectors, J, lambda asked, groups: unit(vectors.x_PD[asked]) @ unit(vectors.joint(groups)).T)
+
+    def cosines(asked: np.ndarray, groups: list[Group]) -> np.ndarray:
+        return unit(vectors.x_PD[asked]) @ unit(vectors.joint(groups)).T
+
+    return by_parts(lambda: vectors.x_PD, J, cosines)
 
 
 def by_likelihood(vectors: Vectors, J: int) -> Scorer:
     """How much likelier a paper is under the reviewer, or the best of his components, than under no attribute."""
-    return by_components(vectors, J, vectors.log_ratios)
+    return by_parts(lambda: vectors.x_PD, J, vectors.log_ratios)

@@ -21,10 +21,11 @@ from tasks.learning.controls import Variant
 from tasks.matching.combination import combined, weights
 from tasks.matching.counting import by_papers, unigram
 from tasks.matching.loss import Ratings, costs, interval, loss, own_above_others, pairs_right, resampled
+from tasks.matching.parts import parts, unit
 from tasks.matching.rows import dealt
 from tasks.matching.settings import Settings
 from tasks.matching.study import Study, centred, cost_of, judged
-from tasks.matching.vectors import Vectors, by_distance, learn, unit
+from tasks.matching.vectors import Vectors, by_distance, learn
 from tests.small_runs import cached
 
 SMALL = ["task=matching", "trainer.min_steps=100", "trainer.threads=1", "logger=none", "task.folds=2", "task.shown=2"]
@@ -77,8 +78,8 @@ def test_a_mixture_finds_both_fields_of_a_reviewer(study, vectors):
     """His papers are dealt to two vectors by field; a reviewer of one field gains nothing by a second."""
     for r in range(REVIEWERS // 2, REVIEWERS):
         own = study.pool.versions[0][r]
-        parts = vectors.parts(own, 2)
-        fields = [{field_of(study.pool.titles[paper]) for paper in part} for part in parts]
+        found = parts(vectors.x_PD, own, 2)
+        fields = [{field_of(study.pool.titles[paper]) for paper in part} for part in found]
         assert sorted(map(len, fields)) == [1, 1] and fields[0] != fields[1]
     one, two = (study.proxy(study.held(by_distance(vectors, J))) for J in (1, 2))
     assert two > one > 80
