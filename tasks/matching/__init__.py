@@ -18,6 +18,7 @@ from tasks.matching.matches import show_matches, show_words, write_scores
 from tasks.matching.report import (
     Judgement,
     best_without_ratings,
+    intervals_of,
     rows_of_metrics,
     show_choices,
     show_losses,
@@ -39,12 +40,13 @@ def run(cfg: DictConfig, out: Path) -> Result:
     found = run_rows(rows_of(study, out), Store(out / "rows", bool(cfg.resume)), study.task.workers)
     outcomes = {row: found for row, found in found.items() if "scores" in found[0].arrays}
     judgement = Judgement.of(study, outcomes) if study.ratings else None
-    rows = rows_of_metrics(study, outcomes, judgement)
+    rows = rows_of_metrics(study, outcomes)
     metric = "loss" if judgement else "own_above_others"
     result = Result("matching", f"{study.task.rows[0]}/{metric}", rows, lower_is_better=judgement is not None)
     chosen = best_without_ratings(outcomes)
     result.verdict = verdict(result, study, judgement, chosen)
     if judgement:
+        result.details = intervals_of(study, judgement)
         show_losses(result, study, judgement)
         show_pairs(result, judgement)
     show_choices(result, outcomes)

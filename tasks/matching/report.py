@@ -70,20 +70,24 @@ def said_kn(study: Study, rival: str) -> list[np.ndarray]:
     return [np.array(said) for said in study.pool.rivals[rival]]
 
 
-def rows_of_metrics(
-    study: Study, outcomes: Mapping[str, Sequence[Outcome]], judgement: Judgement | None
-) -> dict[str, dict[str, float]]:
-    """Ours, and the rivals'; with ratings the interval of the loss, and how far it is from the rivals'."""
+def rows_of_metrics(study: Study, outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, dict[str, float]]:
+    """Ours, and with ratings the rivals'."""
     rows = summary(outcomes)
-    if judgement is None or study.ratings is None:
-        return rows
-    rows |= {name: judged(study.ratings, said_kn(study, name)) for name in study.pool.rivals}
-    for row, scores in rows.items():
-        scores["loss_low"], scores["loss_high"] = judgement.interval(row)
-        for rival in set(AGAINST) & set(study.pool.rivals) - {row}:
-            mean, low, high = judgement.difference(row, rival)
-            scores |= {f"above_{rival}": mean, f"above_{rival}_low": low, f"above_{rival}_high": high}
+    if study.ratings is not None:
+        rows |= {name: judged(study.ratings, said_kn(study, name)) for name in study.pool.rivals}
     return rows
+
+
+def intervals_of(study: Study, judgement: Judgement) -> dict[str, dict[str, float]]:
+    """Of every row: the interval of its loss, and how far it is above the published systems."""
+    found: dict[str, dict[str, float]] = {}
+    for row in judgement.cost:
+        low, high = judgement.interval(row)
+        found[row] = {"loss_low": low, "loss_high": high}
+        for rival in (name for name in AGAINST if name in study.pool.rivals and name != row):
+            mean, low, high = judgement.difference(row, rival)
+            found[row] |= {f"above_{rival}": mean, f"above_{rival}_low": low, f"above_{rival}_high": high}
+    return found
 
 
 def show_losses(result: Result, study: Study, judgement: Judgement) -> None:
@@ -95,7 +99,8 @@ def show_losses(result: Result, study: Study, judgement: Judgement) -> None:
         shares = [f"{100 * scores[kind]:.0f}" if kind in scores else "" for kind in ("easy", "hard")]
         apart = [signed(judgement.difference(row, rival)) if row != rival else "" for rival in rivals]
         kind = f"published: {row}" if row in RIVALS else row
-        within = f"{scores['loss_low']:.3f} to {scores['loss_high']:.3f}"
+        low, high = judgement.interval(row)
+        within = f"{low:.3f} to {high:.3f}"
         body.append([kind, f"{scores['loss']:.4f}{spread}", within, *shares, *apart, RIVALS.get(row, MEANING.get(row))])
     result.table(
         "Loss",

@@ -160,7 +160,8 @@ def rows_of(study: Study, out: Path) -> list[Row]:
         if row in COUNTED:
             rows[row] = Row(row, partial(counted, study, row), [first])
         elif row in COMBINED:
-            rows[row] = Row(row, partial(reading.combined, row), seeds, COMBINED[row])
+            several = [first] if set(COMBINED[row]) <= set(COUNTED) else seeds
+            rows[row] = Row(row, partial(reading.combined, row), several, COMBINED[row])
         else:
             model = OF_A_MODEL[row]
             several = seeds if model in SEEDED else [first]

@@ -53,7 +53,7 @@ def test_a_run_scores_all_submissions_and_names_reviewers_of_their_field(cache, 
     assert found["no-attribute"] == 0.5
     assert max(found["atd-mixture"], found["tfidf+atd"]) < 0.2 < found["shuffled"]
     assert result.primary == "atd-mixture/loss" and result.value == found["atd-mixture"]
-    assert result.rows["atd-mixture"]["loss_low"] < found["atd-mixture"] < result.rows["atd-mixture"]["loss_high"]
+    assert result.details["atd-mixture"]["loss_low"] < found["atd-mixture"] < result.details["atd-mixture"]["loss_high"]
     with (tmp_path / "scores.csv").open() as file:
         header, *lines = csv.reader(file)
     assert header[:2] == ["id", "reviewer A"] and len(lines) == 48
