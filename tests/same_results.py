@@ -43,6 +43,7 @@ CASES = {  # settings on the command line; {tour} is the folder of the case of t
     f" task.folds=3 task.leave_out=2 {SMALL} optim.samples=200",
     "graphs": f"task=graphs task.graph2vec.epochs=5 {SMALL} optim.samples=200",
     "kinship": f"task=kinship task.seeds=1 {ONE}",
+    "matching": f"task=matching task.rows=[atd-mixture,tfidf+atd,shuffled] task.folds=2 {SMALL} optim.samples=100",
     "similarity": f"task=similarity checkpoint={{tour}} {ONE}",
     "similarity-words": f"task=similarity checkpoint={{languages-words}} {ONE}",
     "maps": f"task=maps checkpoint={{tour}} {ONE}",

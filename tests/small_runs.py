@@ -34,7 +34,7 @@ ROOT = Path(__file__).parent.parent
 CONF = ROOT / "conf"
 # Tasks that train
 TRAINING = ("attributes", "generation", "madlibs", "sentiment", "crosslingual", "languages", "authorship", "authors")
-TRAINING += ("graphs", "kinship")
+TRAINING += ("graphs", "kinship", "matching")
 TOUR = "outputs/attributes/2026-01-31_12-00-00"  # the run folder that the documentation speaks of
 
 # What makes any run small, a corpus and a task, each as far as the configuration has the key.
@@ -79,6 +79,12 @@ OF_TASK: dict[str, dict[str, Any]] = {
     "authors": {"task.rows": ["atd", "word-ngrams"], "task.controls": [], "task.left_out": 1},
     "graphs": {"task.sets": None, "task.depths": [1], "task.C": [10.0], "task.graph2vec.epochs": 1},
     "kinship": {"task.subsets": 0, "task.quartets": 1000, "data.batch_size": 8},
+    "matching": {
+        "task.rows": ["atd-mixture", "tfidf", "tfidf+lsi", "no-attribute"],
+        "task.vectors": None,
+        "task.folds": 2,
+        "model.free": 8,
+    },
     "effects": {
         **{f"task.{key}": 1 for key in ("worlds", "shuffles", "samples", "truth", "epochs")},
         **{"task.V": 400, "task.K": 8, "task.subjects": 6, "task.pairs": 8, "task.permutations": 10},
@@ -200,6 +206,7 @@ def small_world(data: Path | None = None) -> Iterator[Path]:
             write_posts(Path("posts-1.csv.gz"))
             write_letters(Path("letters"))
             write_disputed(Path("letters.csv"), Path("disputed.csv"))
+            write_submissions(Path("reviewers.csv"), Path("papers.csv"))
             write_later(Path("later.csv"))
         yield here
     finally:
@@ -244,6 +251,24 @@ def write_disputed(known: Path, disputed: Path) -> None:
     for path, header, rows in (
         (known, ["text", "author"], letters),
         (disputed, ["text"], [row[:1] for row in letters[:4]]),
+    ):
+        with path.open("w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([header, *rows])
+
+
+def write_submissions(reviewers: Path, papers: Path) -> None:
+    """Papers of three reviewers, and two submissions."""
+    draw = random.Random(0)
+    fields = {"Ada": "engine number loom card", "Ibn": "lens mirror light eye", "Mary": "bone cliff shell fossil"}
+    written = [
+        [name, f"on the {draw.choice(words.split())}", " ".join(draw.choices(words.split(), k=12)) + " ."]
+        for name, words in fields.items()
+        for _ in range(6)
+    ]
+    submitted = [[str(i), *row[1:]] for i, row in enumerate(written[::9])]
+    for path, header, rows in (
+        (reviewers, ["reviewer", "title", "abstract"], written),
+        (papers, ["id", "title", "abstract"], submitted),
     ):
         with path.open("w", newline="", encoding="utf-8") as file:
             csv.writer(file).writerows([header, *rows])

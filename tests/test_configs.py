@@ -32,6 +32,8 @@ COMPANIONS = {
     ("data", "graphs_sample"): ["task=graphs"],
     ("data", "verses"): ["task=kinship"],
     ("data", "verses_sample"): ["task=kinship"],
+    ("data", "reviewers"): ["task=matching"],
+    ("data", "reviewers_sample"): ["task=matching"],
     ("data", "parallel"): ["task=crosslingual", "data.path=pairs.csv", "data.sides={en: english, de: german}"],
     ("model", "lbl"): ["task=infer"],  # the baseline of other models: no task trains it as its own
     ("model", "meaning"): ["task=kinship"],

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from atd.errors import AtdError
-from datamodules.sample import blogs, books, graphs, letters, news, parallel, tagged, trees, world
+from datamodules.sample import blogs, books, graphs, letters, news, parallel, reviewers, tagged, trees, world
 from datamodules.sample.lexicon import Lexicon
 from datamodules.sample.translation import translations
 
@@ -30,6 +30,7 @@ PARTS: dict[str, Callable[[Path, int], None]] = {
     "blogs": blogs.write,
     "letters": letters.write,
     "graphs": graphs.write,
+    "reviewers": reviewers.write,
     "pos": tagged.write,
     "world": world.write,
 }
