@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tasks.kinship.settings import Settings
 
 ARTIFICIAL = "Artificial Language"  # such as Esperanto: of no family
+BEYOND = "typology_beyond_letters"
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,10 @@ class Judge:
 
     def rows(self, outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, dict[str, float]]:
         """Of metrics.json: every row on all languages, by centred cosines."""
-        found = {name: mean_and_spread([self.row(o) for o in of]) for name, of in outcomes.items()}
+        beyond = self.beyond_letters(outcomes)
+        found = {
+            name: mean_and_spread([self.row(o) for o in of]) | beyond.get(name, {}) for name, of in outcomes.items()
+        }
         if len(outcomes.get("atd", ())) > 1:
             found["atd, seeds averaged"] = self.of_similarity(self.similar(outcomes["atd"]))
         found["letters"] = {"perplexity": letters_perplexity(self.data, "test")}
@@ -84,6 +88,20 @@ class Judge:
             rows, feature_nP = self.grammar
             found["chance"]["typology"] = typology.majority(feature_nP, self.truth.families[rows])
         return found
+
+    def beyond_letters(self, outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, dict[str, float]]:
+        """Agreement with grammar across families, with the similarity of n-grams held fixed."""
+        if self.grammar is None or "ngrams" not in outcomes:
+            return {}
+        rows = self.grammar[0]
+        known_nn = self.compared(outcomes["ngrams"][0], True, rows)
+        return {
+            name: mean_and_spread(
+                [{BEYOND: typology.beyond(self.compared(o, True, rows), known_nn, self.pairs)} for o in of]
+            )
+            for name, of in outcomes.items()
+            if of[0].arrays and name != "ngrams"
+        }
 
     def row(self, outcome: Outcome) -> dict[str, float]:
         """Scores of one seed."""
@@ -97,7 +115,7 @@ class Judge:
             rows, feature_nP = self.grammar
             part_nn, family_n = similar_nn[np.ix_(rows, rows)], self.truth.families[rows]
             found["typology"] = typology.prediction(part_nn, feature_nP, family_n)
-            found["typology_across_families"] = typology.across_families(part_nn, feature_nP, family_n)
+            found["typology_across_families"] = typology.across_families(part_nn, self.pairs)
         return found
 
     def details(self, outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, dict[str, float]]:
@@ -117,6 +135,12 @@ class Judge:
         found = world.read_typology(self.data.path) if self.task.typology else {}
         rows = np.flatnonzero([iso in found for iso in self.codes])
         return (rows, np.stack([found[self.codes[i]] for i in rows])) if len(rows) > typology.FEWEST else None
+
+    @cached_property
+    def pairs(self) -> typology.Pairs:
+        assert self.grammar is not None
+        rows, feature_nP = self.grammar
+        return typology.Pairs.of(feature_nP, self.truth.families[rows])
 
     def beside(self, name: str, outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, dict[str, float]]:
         """A rival's vectors, and our rows on the languages that it covers."""

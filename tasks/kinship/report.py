@@ -40,7 +40,8 @@ def explain(result: Result, judge: Judge) -> None:
             "tree, lower is better; gqd_nj by neighbour joining; gqd_within inside families.",
             "typology: per cent of the features of grammar that the ten nearest languages of other families have "
             "right; typology_across_families: the rank correlation of similarity and of agreement in grammar, over "
-            "pairs of languages of different families.",
+            "pairs of languages of different families; typology_beyond_letters: the same with the similarity of "
+            "n-grams held fixed.",
             "perplexity: of the n-grams of held-out verses. Languages are compared by cosines of centred vectors.",
             *counted,
         ],

@@ -5,6 +5,8 @@ n languages, P features, D length of a vector.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 NEAREST = 10  # languages whose features are averaged
@@ -50,19 +52,41 @@ def features(feature_nP: np.ndarray):
             yield np.where(known_n, value_n, 0) >= 0.5, known_n
 
 
-def across_families(similar_nn: np.ndarray, feature_nP: np.ndarray, family_n: np.ndarray) -> float:
-    """Rank correlation of two languages' similarity and of their grammars' agreement, over pairs of different families.
+@dataclass(frozen=True)
+class Pairs:
+    """Pairs of languages of different families whose grammars can be compared. No pair of relatives is among them."""
 
-    The family is removed: no pair of relatives is counted.
-    """
+    first: np.ndarray
+    second: np.ndarray
+    alike: np.ndarray  # the share of features in which the two agree
+
+    @classmethod
+    def of(cls, feature_nP: np.ndarray, family_n: np.ndarray) -> Pairs:
+        alike, both = agreement(feature_nP)
+        first, second = np.triu_indices(len(family_n), 1)
+        foreign = (family_n[first] != family_n[second]) & (both[first, second] >= FEWEST)
+        return cls(first[foreign], second[foreign], alike[first, second][foreign])
+
+    def similarity(self, similar_nn: np.ndarray) -> np.ndarray:
+        return similar_nn[self.first, self.second]
+
+
+def across_families(similar_nn: np.ndarray, pairs: Pairs) -> float:
+    """Rank correlation of two languages' similarity and of their grammars' agreement: the family is removed."""
+    return correlation(pairs.similarity(similar_nn), pairs.alike)
+
+
+def beyond(similar_nn: np.ndarray, known_nn: np.ndarray, pairs: Pairs) -> float:
+    """The same with another similarity held fixed, a partial correlation: what the first knows that it does not."""
+    one, other = pairs.similarity(similar_nn), pairs.similarity(known_nn)
+    r, r_one, r_alike = correlation(one, pairs.alike), correlation(one, other), correlation(other, pairs.alike)
+    return (r - r_one * r_alike) / max(((1 - r_one**2) * (1 - r_alike**2)) ** 0.5, 1e-12)
+
+
+def correlation(a: np.ndarray, b: np.ndarray) -> float:
     from scipy.stats import spearmanr
 
-    alike, both = agreement(feature_nP)
-    rows, columns = np.triu_indices(len(similar_nn), 1)
-    foreign = (family_n[rows] != family_n[columns]) & (both[rows, columns] >= FEWEST)
-    if foreign.sum() < 3:
-        return float("nan")
-    return float(spearmanr(similar_nn[rows, columns][foreign], alike[rows, columns][foreign])[0])
+    return float(spearmanr(a, b)[0]) if len(a) > 2 else float("nan")
 
 
 def agreement(feature_nP: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -16,7 +16,7 @@ from tasks import kinship
 from tasks.engine.result import Result
 from tasks.kinship.scores import Truth, chance, neighbours, scores, similarity
 from tasks.kinship.trees import edges_of, neighbour_joining, quartet_distance, resolved_quartets, splits, upgma
-from tasks.kinship.typology import across_families, majority, prediction
+from tasks.kinship.typology import Pairs, across_families, beyond, majority, prediction
 from tests.small_runs import cached
 
 SMALL = [
@@ -105,9 +105,11 @@ def test_grammar_is_predicted_from_other_families_alone():
     knowing_nn = similarity(kind_n[:, None] * 2.0 - 1 + 0.1 * rng.normal(size=(40, 3)), centred=False)
     blind_nn = similarity(rng.normal(size=(40, 3)), centred=False)
     assert prediction(knowing_nn, feature_nP, family_n) == 100 > 80 > prediction(blind_nn, feature_nP, family_n)
-    assert (
-        across_families(knowing_nn, feature_nP, family_n) > 0.8 > 0.2 > across_families(blind_nn, feature_nP, family_n)
-    )
+    pairs = Pairs.of(feature_nP, family_n)
+    assert not (family_n[pairs.first] == family_n[pairs.second]).any()
+    assert across_families(knowing_nn, pairs) > 0.8 > 0.2 > across_families(blind_nn, pairs)
+    assert beyond(knowing_nn, blind_nn, pairs) > 0.8
+    assert abs(beyond(knowing_nn + 0.01 * blind_nn, knowing_nn, pairs)) < 0.2
     assert majority(feature_nP, family_n) <= 100
     own_nn = np.equal.outer(family_n, family_n).astype(float)  # knows families alone, which may not vote
     assert prediction(own_nn, feature_nP, family_n) < 80
