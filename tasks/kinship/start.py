@@ -29,10 +29,11 @@ def model_of(data: Verses, K: int, D: int) -> MeaningModel:
     log_q_AV = letters(data.letter_counts())
     loader = data.batches_of("train")
     R_MK = kinds(data, K, data.seed) * data.meanings**0.5
-    tables = np.stack([table(loader.said(rows), R_MK, log_q_AV.exp().numpy()) for rows in loader.of_gate])
+    q_AV = log_q_AV.exp().numpy()
+    tables = np.stack([table(loader.said(rows), R_MK, q_AV) for rows in loader.of_gate])
     mean, x_AD, T_D = components(tables.reshape(len(tables), -1), D)
     units = len(data.encoded["train"].tokens) / len(log_q_AV)  # of a language
-    scale_V1 = 1 / np.sqrt(units * log_q_AV.exp().mean(0).numpy() + PRIOR)[:, None]
+    scale_V1 = 1 / np.sqrt(units * q_AV.mean(0) + PRIOR)[:, None]
     V = len(scale_V1)
     return MeaningModel(
         torch.from_numpy(R_MK).float(),
