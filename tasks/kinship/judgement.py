@@ -149,7 +149,7 @@ class Judge:
         truth = self.truth.take(rows)
         theirs = np.stack([vectors[self.codes[i]] for i in rows])
         found = {name: both_ways(lambda centred: similarity(theirs, centred), truth)}
-        for row in ("atd", "ngrams"):
+        for row in ("atd", "ngrams", "verse-ngrams"):
             of = [both_ways(lambda c, o=o: self.compared(o, c, rows), truth) for o in outcomes.get(row, ())]  # type: ignore[misc]
             if of:
                 found[row] = mean_and_spread(of)

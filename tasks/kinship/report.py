@@ -62,6 +62,7 @@ def show_rivals(result: Result, judge: Judge, outcomes: Mapping[str, Sequence[Ou
         found = judge.beside(name, outcomes)
         n = int(found.pop("languages")["n"])
         for row, of in found.items():
+            result.details[f"{row}, on the {n} of {name}"] = of
             best = [better(of, metric) for metric in SHOWN]
             body.append([name if row == name else f"… {row} on the same", n, *best])
     if body:
