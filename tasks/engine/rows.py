@@ -7,6 +7,7 @@ cross-validation are rows, too: their number stands for the seed.
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -122,6 +123,7 @@ def _run_one(row: Row, seed: int, store: Store, threads: int | None) -> tuple[st
             torch.set_num_threads(threads)
         torch.manual_seed(seed)
         store.save(row.name, seed, row.run(seed))
+        gc.collect()  # a trainer and its model know each other, and would stay beside those of the next row
     return row.name, seed
 
 

@@ -30,15 +30,16 @@ def model_of(data: Verses, K: int, D: int) -> MeaningModel:
     loader = data.batches_of("train")
     R_MK = kinds(data, K, data.seed) * data.meanings**0.5
     q_AV = log_q_AV.exp().numpy()
-    tables = np.stack([table(loader.said(rows), R_MK, q_AV) for rows in loader.of_gate])
-    mean, x_AD, T_D = components(tables.reshape(len(tables), -1), D)
+    tables = np.empty((len(loader.of_gate), data.units * R_MK.shape[1]), np.float32)
+    for row, rows in zip(tables, loader.of_gate, strict=True):
+        row[:] = table(loader.said(rows), R_MK, q_AV).ravel()
+    mean, x_AD, T_D = components(tables, D)
     units = len(data.encoded["train"].tokens) / len(log_q_AV)  # of a language
     scale_V1 = 1 / np.sqrt(units * q_AV.mean(0) + PRIOR)[:, None]
-    V = len(scale_V1)
     return MeaningModel(
         torch.from_numpy(R_MK).float(),
-        torch.from_numpy(mean.reshape(V, -1) * scale_V1).float(),
-        torch.from_numpy(T_D.reshape(len(T_D), V, -1) * scale_V1).float(),
+        torch.from_numpy(mean.reshape(data.units, -1) * scale_V1).float(),
+        torch.from_numpy(T_D.reshape(len(T_D), data.units, -1) * scale_V1).float(),
         torch.from_numpy(STEP * x_AD).float(),
         log_q_AV,
     )
