@@ -12,13 +12,14 @@ from atd.lm import MultiplicativeLM
 from atd.models import load
 from atd.own_counts import OwnCounts
 from atd.ragged import Ragged
+from tasks.authors.counts import counted
 from tasks.authors.figures import length_curve, reliability_diagram
 from tasks.authors.gate import best_of, remembered
 from tasks.authors.habits import Evidence, of_each_character, of_each_word, runs
 from tasks.authors.measures import difference
 from tasks.authors.open_set import OpenSet, area
 from tasks.authors.probabilities import Probabilities
-from tasks.authors.scores import MEANING, counted
+from tasks.authors.scores import MEANING
 from tasks.authors.study import Study
 from tasks.engine.result import Result
 

@@ -94,11 +94,15 @@ class Study:
             return self.asked
         return spelt(self.part("characters", name), self.corpora["characters"].vocabulary.words)
 
-    def training(self, shuffled: int | None = None) -> TableCorpus:
-        """The corpus of words without the authors left out; authors dealt at random with the seed `shuffled`."""
+    def training(self, shuffled: int | None = None, rows: np.ndarray | None = None) -> TableCorpus:
+        """The corpus of words without the authors left out; authors dealt at random with the seed `shuffled`.
+
+        `rows`: only these of the training texts.
+        """
         whole = self.corpora["words"]
         train = self.part("words", "train")
         assert isinstance(train, EncodedCorpus)
+        train = train if rows is None else train.take(rows)
         train = train if shuffled is None else train.shuffled(shuffled)
         corpus = copy.copy(whole)  # without its texts
         corpus.encoded = {**whole.encoded, "train": train}

@@ -13,6 +13,7 @@ import torch
 from atd.errors import AtdError
 from atd.ragged import Ragged
 from datamodules.authors import Authors
+from tasks.authors.evidence import halves
 from tasks.authors.habits import Evidence, spoken
 from tasks.authors.measures import difference, macro, measures
 from tasks.authors.mixture import Mixture, crossed
@@ -131,8 +132,8 @@ def test_a_habit_must_be_found_in_several_texts():
 def run():
     """The sample's letters, by a smaller model than the task's own."""
     small = "model.K=16 model.F=24 model.D=8 model.free=8 trainer.max_epochs=6 trainer.min_steps=0 trainer.patience=6"
-    rows = "task.rows=[atd,kneser-ney-characters,word-ngrams] task.order.characters=4"
-    rows += " task.controls=[shuffled,doc2vec,char-svm,nearest]"
+    rows = "task.rows=[atd,kneser-ney-characters,kneser-ney-words,word-ngrams] task.order.characters=4"
+    rows += " task.controls=[shuffled,doc2vec,char-svm,nearest,classifier,classifier-ngrams]"
     with small_runs.small_world():
         out = small_runs.scratch() / "letters-run"
         cfg = small_runs.composed(
@@ -231,3 +232,11 @@ def test_a_file_of_twins_that_is_none(tmp_path, content, says):
     corpus = Authors(twins=str(tmp_path / "twins.tsv"), context=2, batch_size=8, seed=0, **table)
     with pytest.raises(AtdError, match=says):
         corpus.twin_names()
+
+
+def test_halves_hold_every_authors_texts_evenly():
+    label = np.repeat(np.arange(4), [2, 3, 10, 1])
+    half = halves(label)
+    assert abs(half.sum() - 8) <= 1
+    for a, n in enumerate([2, 3, 10]):
+        assert abs(half[label == a].sum() - n / 2) <= 0.5
