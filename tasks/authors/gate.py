@@ -19,7 +19,7 @@ from atd.lm import MultiplicativeLM
 from atd.own_counts import OwnCounts
 from atd.ragged import Ragged
 from datamodules.table import TableCorpus
-from tasks.authors.study import JUDGED, Study
+from tasks.authors.study import JUDGED, Study, authors_of
 from tasks.engine.rows import Outcome
 from tasks.learning.language_model import language_model, optim_of
 from tasks.learning.training import fit
@@ -75,7 +75,7 @@ def learned(
     curve = fit(module, data, cfg, out, name)
     model = module.model.eval()
     assert isinstance(model, MultiplicativeLM)
-    x_AD = model.vectors().detach()[study.known]
+    x_AD = study.vectors(model)
     memory = remembered(study, data.encoded["train"], task.order.words)
     tune(memory, model, study, x_AD, task.samples)
     return Judge(model, memory, x_AD, task.samples), curve
@@ -103,7 +103,7 @@ def without_memory(outcome: Outcome) -> Outcome:
 def remembered(study: Study, train: EncodedCorpus, order: int) -> OwnCounts:
     """What each author wrote in the training texts."""
     memory = OwnCounts(len(study.corpora["words"].vocabulary), len(study.authors), order)
-    author_T = study.place[train.attributes][train.owner]
+    author_T = study.place[authors_of(train)][train.owner]
     return memory.fit(train.windows(memory.N), train.tokens.astype(np.int64), author_T)
 
 

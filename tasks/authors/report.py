@@ -121,7 +121,7 @@ def show_habits(result: Result, study: Study, found: Probabilities, task: Settin
         return
     judge = WordJudge.of(study, found, task, best_of(out, cfg.seed, task))
     label = study.labels("test")
-    chosen = some_of_each(label, min(len(study.authors), LISTED))
+    chosen = some_texts(label, min(len(study.authors), LISTED))
     texts = study.part("words", "test").take(chosen)
     evidence = [Evidence("words", texts, study.corpora["words"].vocabulary.words, texts.tokens, judge.said(texts))]
     if "kneser-ney-characters" in found.mixed:
@@ -139,7 +139,7 @@ def show_habits(result: Result, study: Study, found: Probabilities, task: Settin
     show_marked(result, study, found, judge, task)
 
 
-def some_of_each(label_n: np.ndarray, authors: int) -> np.ndarray:
+def some_texts(label_n: np.ndarray, authors: int) -> np.ndarray:
     """Texts drawn at random, up to TEXTS of each of the first authors."""
     order = np.random.default_rng(0).permutation(len(label_n))
     drawn = [order[label_n[order] == a][:TEXTS] for a in range(authors)]
@@ -165,7 +165,7 @@ class WordJudge:
 
     def said(self, texts: Ragged) -> np.ndarray:
         """In nats (T×A)."""
-        x_AD = self.model.vectors().detach()[self.study.known]
+        x_AD = self.study.vectors(self.model)
         return of_each_word(self.model, self.memory, texts, x_AD, self.study.log_prior, self.samples)
 
 
