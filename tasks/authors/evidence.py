@@ -55,7 +55,7 @@ def crossed(study: Study, unit: str, learn: Callable[[int, np.ndarray], Scores])
     """The scores of all parts and of the training texts; `learn` is told the half and its texts."""
     train, half_n = study.part(unit, "train"), halves(study.labels("train"))
     assert isinstance(train, EncodedCorpus)
-    arrays = {"train": np.zeros((len(train), len(study.authors)), np.float32)}
+    arrays: dict[str, np.ndarray] = {"train": np.zeros((len(train), len(study.authors)), np.float32)}
     for half in (0, 1):
         scores = learn(half, np.flatnonzero(half_n == half))
         arrays["train"][half_n != half] = scores(train.take(half_n != half))

@@ -13,7 +13,7 @@ from atd.models import load
 from atd.own_counts import OwnCounts
 from atd.ragged import Ragged
 from tasks.authors.counts import counted
-from tasks.authors.figures import length_curve, reliability_diagram
+from tasks.authors.figures import drawn, length_curve, reliability_diagram
 from tasks.authors.gate import best_of, remembered
 from tasks.authors.habits import Evidence, of_each_character, of_each_word, runs
 from tasks.authors.measures import difference
@@ -60,12 +60,12 @@ def show_scores(result: Result, study: Study, found: Probabilities) -> None:
 
 def show_curves(result: Result, study: Study, found: Probabilities) -> None:
     label, log_p = study.labels("test"), found.log_p("stacked", "test")
-    caption = (
-        "Are the probabilities true? Points on the line are. The larger a point, the more texts have that probability."
-    )
+    caption = "Are the probabilities true? On the line they are. Each point stands for as many texts; bars are 95 % intervals."
     result.figure("reliability", reliability_diagram(log_p, label), caption)
-    chosen = {row: found.log_p(row, "test") for row in found.mixed}
-    caption = "How much text is needed: test texts in six groups of equal size by their length."
+    chosen = {row: found.log_p(row, "test") for row in drawn(found.mixed)}
+    caption = (
+        "How much text is needed: test texts in groups of equal size by their length; the band is a 95 % interval."
+    )
     result.figure("length", length_curve(chosen, found.words["test"], label), caption, "How much text is needed")
 
 
