@@ -60,7 +60,7 @@ def show_scores(result: Result, study: Study, found: Probabilities) -> None:
 
 def show_curves(result: Result, study: Study, found: Probabilities) -> None:
     label, log_p = study.labels("test"), found.log_p("stacked", "test")
-    caption = "Are the probabilities true? On the line they are. Each point stands for as many texts; bars are 95 % intervals."
+    caption = "Are the probabilities true? On the line they are. Groups of equal size, with 95 % intervals."
     result.figure("reliability", reliability_diagram(log_p, label), caption)
     chosen = {row: found.log_p(row, "test") for row in drawn(found.mixed)}
     caption = (
