@@ -20,7 +20,8 @@ from tasks.authors.study import JUDGED, Study
 from tasks.engine.rows import Outcome, mean_and_spread
 
 ACCURACIES = ("accuracy", "macro_accuracy")
-BOTH = {"atd-both": ("atd", "kneser-ney-characters"), "counts-both": ("kneser-ney-words", "kneser-ney-characters")}
+COUNTS = ("kneser-ney-words", "kneser-ney-characters")
+BOTH = {"atd-both": (VECTORS, *COUNTS), "counts-both": COUNTS}  # likelihoods of words and of characters
 
 
 @dataclass
@@ -42,7 +43,7 @@ class Probabilities:
         ngrams = [name for name in rows if name in NGRAMS]
         if len(ngrams) > 1:
             mixed["ngrams"] = ngrams
-        mixed |= {name: list(parts) for name, parts in BOTH.items() if set(parts) <= set(rows)}
+        mixed |= {name: list(parts) for name, parts in BOTH.items() if set(parts) <= set(outcomes)}
         others = [name for name in rows if name != "atd"]
         if len(others) < len(rows) and others:
             mixed["stacked without atd"] = others

@@ -33,6 +33,13 @@ HABITS = 8  # of every author
 LISTED = 60  # authors in a table, most
 TEXTS = 20  # of each author, of the test part, that are looked at for habits
 SHOWN_WORDS = 150  # of a coloured text
+PAIRS = (  # with the model, and the same without it
+    ("atd", "kneser-ney-words"),
+    ("atd-both", "counts-both"),
+    ("classifier", "classifier-counts"),
+    ("classifier", "classifier-ngrams"),
+    ("stacked", "stacked without atd"),
+)
 STRONG = 2.0  # nats by which a word is coloured fully
 
 
@@ -56,6 +63,19 @@ def show_scores(result: Result, study: Study, found: Probabilities) -> None:
         f"Of {len(study.authors)} authors the right one is found for {best['macro_accuracy']:.1f} % of the texts "
         f"(chance: {chance:.1f} %), and probabilities are off by {best['calibration_error']:.1f} points."
     )
+
+
+def show_gain(result: Result, study: Study, found: Probabilities) -> None:
+    """What the multiplicative model adds to rows that do as well without it."""
+    label = study.labels("test")
+    right = {row: found.log_p(row, "test").argmax(1) == label for pair in PAIRS for row in pair if row in found.mixed}
+    pairs = [(ours, theirs) for ours, theirs in PAIRS if ours in right and theirs in right]
+    rows = [[ours, theirs, str(difference(right[ours], right[theirs], label))] for ours, theirs in pairs]
+    if rows:
+        note = (
+            "In points of macro accuracy, with a 95 % interval over texts. Where it holds zero, the model adds nothing."
+        )
+        result.table("What the model adds", ["", "is better than", "by"], rows, note)
 
 
 def show_curves(result: Result, study: Study, found: Probabilities) -> None:

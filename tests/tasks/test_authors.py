@@ -136,7 +136,7 @@ def test_a_habit_must_be_found_in_several_texts():
 def run():
     """The sample's letters, by a smaller model than the task's own."""
     small = "model.K=16 model.F=24 model.D=8 model.free=8 trainer.max_epochs=6 trainer.min_steps=0 trainer.patience=6"
-    rows = "task.rows=[atd,kneser-ney-characters,word-ngrams] task.order.characters=4"
+    rows = "task.rows=[atd,kneser-ney-characters,kneser-ney-words,word-ngrams] task.order.characters=4"
     rows += " task.controls=[shuffled,doc2vec,char-svm,nearest,classifier,classifier-ngrams]"
     with small_runs.small_world():
         out = small_runs.scratch() / "letters-run"
