@@ -42,7 +42,7 @@ def reliability_diagram(log_p_nA: np.ndarray, label_n: np.ndarray) -> Figure:
 @picture
 def length_curve(log_p: Mapping[str, np.ndarray], words_n: np.ndarray, label_n: np.ndarray) -> Figure:
     """Accuracy against the words of a text: as many texts stand behind each point. The first row has its interval."""
-    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+    from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
     figure, ax = axes()
     parts = groups(words_n)
@@ -55,7 +55,7 @@ def length_curve(log_p: Mapping[str, np.ndarray], words_n: np.ndarray, label_n: 
             low, high = 100 * np.array([interval(right_n[part]) for part in parts]).T
             ax.fill_between(at, low, high, color=COLOURS[0], alpha=0.15, linewidth=0)
     ax.set_xscale("log")
-    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True) if max(at) < 10 * min(at) else ax.xaxis.get_major_locator())
+    ax.xaxis.set_major_locator(MaxNLocator(6, integer=True) if max(at) < 10 * min(at) else LogLocator(subs=(1, 2, 5)))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda words, _: f"{words:,.0f}"))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xlabel("words of the text")
