@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
+import importlib
 import json
 import subprocess
 import sys
@@ -15,12 +15,14 @@ from small_runs import ROOT
 
 @pytest.fixture(scope="module")
 def results():
-    spec = importlib.util.spec_from_file_location("results", ROOT / "docs" / "results.py")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["results"] = module  # dataclasses look their module up
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules["results"]
+    sys.path.insert(0, str(ROOT / "docs"))
+    yield importlib.import_module("results")
+    sys.path.remove(str(ROOT / "docs"))
+
+
+@pytest.fixture(scope="module")
+def claims(results):
+    return importlib.import_module("claims")
 
 
 def write_run(folder: Path, rows: dict, command: str = "python run.py") -> Path:
@@ -36,18 +38,18 @@ def test_the_readme_has_the_table_that_the_records_give(results):
     assert results.filled(readme) == readme, "python docs/results.py write"
 
 
-def test_every_record_is_used_and_names_no_machine(results):
-    used = {line.record for line in results.LINES}
+def test_every_record_is_used_and_names_no_machine(results, claims):
+    used = {line.record for line in claims.LINES}
     for path in results.RECORDS.glob("*.json"):
         assert path.stem in used
         commands = json.loads(path.read_text(encoding="utf-8"))["commands"]
         assert commands and not any("=/" in command for command in commands)
 
 
-def test_a_claim_that_its_control_beats_is_refused(results):
-    here = results.Cell("atd", ("perplexity",))
-    control = results.Cell("lbl", ("perplexity",), "log-bilinear")
-    line = results.Line("books", "books", here, [control], ["log-bilinear"], "so", lower=True)
+def test_a_claim_that_its_control_beats_is_refused(claims):
+    here = claims.Cell("atd", ("perplexity",))
+    control = claims.Cell("lbl", ("perplexity",), "log-bilinear")
+    line = claims.Line("books", "books", here, [control], ["log-bilinear"], "so", lower=True)
     good = {"rows": {"atd": {"perplexity": 80.25, "perplexity_sd": 0.04}, "lbl": {"perplexity": 90.0}}}
     assert line.text(good) == "| books | 80.2 ± 0.0 | log-bilinear 90.0 | so |"
     for theirs in (80.25, 79.0):
@@ -55,9 +57,9 @@ def test_a_claim_that_its_control_beats_is_refused(results):
             line.text({"rows": {**good["rows"], "lbl": {"perplexity": theirs}}})
 
 
-def test_a_line_with_two_numbers_beats_only_what_is_worse_in_both(results):
-    cells = [results.Cell(row, ("fine", "binary"), row) for row in ("atd", "average")]
-    line = results.Line("sentiment", "s", cells[0], cells[1:], [], "mixed")
+def test_a_line_with_two_numbers_beats_only_what_is_worse_in_both(claims):
+    cells = [claims.Cell(row, ("fine", "binary"), row) for row in ("atd", "average")]
+    line = claims.Line("sentiment", "s", cells[0], cells[1:], [], "mixed")
     record = {"rows": {"atd": {"fine": 41.0, "binary": 75.0}, "average": {"fine": 40.0, "binary": 76.0}}}
     assert line.text(record) == "| sentiment | 41.0 / 75.0 | average 40.0 / 76.0 | mixed |"
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tasks.authors.probabilities import Probabilities
-from tasks.authors.report import show_curves, show_habits, show_open_set, show_scores, show_unknown
+from tasks.authors.report import show_curves, show_gain, show_habits, show_open_set, show_scores, show_unknown
 from tasks.authors.scores import rows_of
 from tasks.authors.settings import FITS, Settings
 from tasks.authors.study import Study
@@ -32,6 +32,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
     found = Probabilities.of(study, outcomes, task.rows)
     result = Result("authors", "stacked/macro_accuracy", found.rows())
     show_scores(result, study, found)
+    show_gain(result, study, found)
     show_curves(result, study, found)
     show_open_set(result, study, found)
     show_unknown(result, study, found)

@@ -5,6 +5,7 @@ n texts, A authors, D attribute dim, B words of a batch.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,8 @@ from atd.likelihood import of_words
 from atd.lm import MultiplicativeLM
 from atd.own_counts import OwnCounts
 from atd.ragged import Ragged
-from tasks.authors.study import JUDGED, Study
+from datamodules.table import TableCorpus
+from tasks.authors.study import JUDGED, Study, authors_of
 from tasks.engine.rows import Outcome
 from tasks.learning.language_model import language_model, optim_of
 from tasks.learning.training import fit
@@ -37,18 +39,46 @@ def by_gate(study: Study, cfg: DictConfig, task: Settings, out: Path, shuffled: 
     `shuffled`: the authors of the training texts are dealt at random, for vectors and memory alike.
     """
     study.open()
-    data = study.training(seed if shuffled else None)
-    module = language_model(cfg.model, data, cfg, seed, optim_of(cfg))
-    curve = fit(module, data, cfg, out, checkpoint_of("shuffled" if shuffled else "atd", seed, task))
-    model = module.model.eval()
-    assert isinstance(model, MultiplicativeLM)
-    x_AD = model.vectors().detach()[study.known]
-    memory = remembered(study, data.encoded["train"], task.order.words)
-    tune(memory, model, study, x_AD, task.samples)
+    name = checkpoint_of("shuffled" if shuffled else "atd", seed, task)
+    judge, curve = learned(study, study.training(seed if shuffled else None), cfg, task, out, name, seed)
     arrays = {}
     for part in JUDGED:
-        arrays[part], arrays[alone(part)] = judged(model, memory, study.part("words", part), x_AD, task.samples)
-    return Outcome(arrays=arrays, facts={"curve": curve, "share": memory.share_A.tolist()})
+        arrays[part], arrays[alone(part)] = judge.scores(study.part("words", part))
+    return Outcome(arrays=arrays, facts={"curve": curve, "share": judge.memory.share_A.tolist()})
+
+
+@dataclass(frozen=True)
+class Judge:
+    """A trained model, the authors' vectors and their memory."""
+
+    model: MultiplicativeLM
+    memory: OwnCounts
+    x_AD: Tensor
+    samples: int
+
+    def scores(self, texts: Ragged) -> tuple[np.ndarray, np.ndarray]:
+        """log P(text | author) (n×A) with the memory, and without."""
+        owner = torch.from_numpy(texts.owner)
+        with_nA, without_nA = (torch.zeros(len(texts), len(self.x_AD), dtype=torch.float64) for _ in range(2))
+        for at, log_q_BA in of_words(self.model, texts, self.x_AD, self.samples):
+            log_p_BA = self.memory.over(texts.windows(self.memory.N, at), words_at(texts, at), log_q_BA)
+            with_nA.index_add_(0, owner[at], torch.from_numpy(log_p_BA))
+            without_nA.index_add_(0, owner[at], torch.from_numpy(log_q_BA))
+        return with_nA.float().numpy(), without_nA.float().numpy()
+
+
+def learned(
+    study: Study, data: TableCorpus, cfg: DictConfig, task: Settings, out: Path, name: str, seed: int
+) -> tuple[Judge, list[dict[str, float]]]:
+    """(what the training texts of `data` make of all authors, the learning curve)."""
+    module = language_model(cfg.model, data, cfg, seed, optim_of(cfg))
+    curve = fit(module, data, cfg, out, name)
+    model = module.model.eval()
+    assert isinstance(model, MultiplicativeLM)
+    x_AD = study.vectors(model)
+    memory = remembered(study, data.encoded["train"], task.order.words)
+    tune(memory, model, study, x_AD, task.samples)
+    return Judge(model, memory, x_AD, task.samples), curve
 
 
 def checkpoint_of(name: str, seed: int, task: Settings) -> str:
@@ -73,7 +103,7 @@ def without_memory(outcome: Outcome) -> Outcome:
 def remembered(study: Study, train: EncodedCorpus, order: int) -> OwnCounts:
     """What each author wrote in the training texts."""
     memory = OwnCounts(len(study.corpora["words"].vocabulary), len(study.authors), order)
-    author_T = study.place[train.attributes][train.owner]
+    author_T = study.place[authors_of(train)][train.owner]
     return memory.fit(train.windows(memory.N), train.tokens.astype(np.int64), author_T)
 
 
@@ -91,19 +121,6 @@ def tune(memory: OwnCounts, model: MultiplicativeLM, study: Study, x_AD: Tensor,
     if places:
         at = np.concatenate(places)
         memory.tune(texts.windows(memory.N, at), words_at(texts, at), author_T[at], np.concatenate(log_q))
-
-
-def judged(
-    model: MultiplicativeLM, memory: OwnCounts, texts: Ragged, x_AD: Tensor, samples: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """log P(text | author) (n×A) with the memory, and without."""
-    owner = torch.from_numpy(texts.owner)
-    with_nA, without_nA = (torch.zeros(len(texts), len(x_AD), dtype=torch.float64) for _ in range(2))
-    for at, log_q_BA in of_words(model, texts, x_AD, samples):
-        log_p_BA = memory.over(texts.windows(memory.N, at), words_at(texts, at), log_q_BA)
-        with_nA.index_add_(0, owner[at], torch.from_numpy(log_p_BA))
-        without_nA.index_add_(0, owner[at], torch.from_numpy(log_q_BA))
-    return with_nA.float().numpy(), without_nA.float().numpy()
 
 
 def words_at(texts: Ragged, at: np.ndarray) -> np.ndarray:

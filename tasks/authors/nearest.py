@@ -26,7 +26,7 @@ def by_nearest(study: Study, checkpoint: Path, seed: int) -> Outcome:
     study.open()
     model = load(checkpoint).model
     assert isinstance(model, MultiplicativeLM)
-    x_AD = functional.normalize(model.vectors().detach()[study.known])
+    x_AD = functional.normalize(study.vectors(model))
     arrays = {}
     for part in JUDGED:
         texts = study.part("words", part)

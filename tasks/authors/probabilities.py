@@ -11,14 +11,17 @@ from functools import cached_property
 
 import numpy as np
 
+from tasks.authors.classifiers import NGRAMS
 from tasks.authors.gate import VECTORS, without_memory
 from tasks.authors.measures import measures
 from tasks.authors.mixture import Mixture, crossed
+from tasks.authors.scores import EVIDENCE
 from tasks.authors.study import JUDGED, Study
 from tasks.engine.rows import Outcome, mean_and_spread
 
 ACCURACIES = ("accuracy", "macro_accuracy")
-NGRAMS = ("char-ngrams", "word-ngrams")
+COUNTS = ("kneser-ney-words", "kneser-ney-characters")
+BOTH = {"atd-both": (VECTORS, *COUNTS), "counts-both": COUNTS}  # likelihoods of words and of characters
 
 
 @dataclass
@@ -31,14 +34,16 @@ class Probabilities:
 
     @classmethod
     def of(cls, study: Study, outcomes: Mapping[str, Sequence[Outcome]], rows: Sequence[str]) -> Probabilities:
-        """Every row alone, the n-gram classifiers together, all but the multiplicative model, and all."""
-        outcomes = dict(outcomes)
+        """Every row alone; the n-gram classifiers together; likelihoods of words and characters; all rows but the
+        multiplicative model; and all."""
+        outcomes = {name: found for name, found in outcomes.items() if name not in EVIDENCE.values()}
         if "atd" in outcomes:
             outcomes[VECTORS] = [without_memory(outcome) for outcome in outcomes["atd"]]
         mixed = {name: [name] for name in outcomes}
         ngrams = [name for name in rows if name in NGRAMS]
         if len(ngrams) > 1:
             mixed["ngrams"] = ngrams
+        mixed |= {name: list(parts) for name, parts in BOTH.items() if set(parts) <= set(outcomes)}
         others = [name for name in rows if name != "atd"]
         if len(others) < len(rows) and others:
             mixed["stacked without atd"] = others

@@ -12,13 +12,14 @@ from atd.lm import MultiplicativeLM
 from atd.models import load
 from atd.own_counts import OwnCounts
 from atd.ragged import Ragged
-from tasks.authors.figures import length_curve, reliability_diagram
+from tasks.authors.counts import counted
+from tasks.authors.figures import drawn, length_curve, reliability_diagram
 from tasks.authors.gate import best_of, remembered
 from tasks.authors.habits import Evidence, of_each_character, of_each_word, runs
 from tasks.authors.measures import difference
 from tasks.authors.open_set import OpenSet, area
 from tasks.authors.probabilities import Probabilities
-from tasks.authors.scores import MEANING, counted
+from tasks.authors.scores import MEANING
 from tasks.authors.study import Study
 from tasks.engine.result import Result
 
@@ -32,6 +33,13 @@ HABITS = 8  # of every author
 LISTED = 60  # authors in a table, most
 TEXTS = 20  # of each author, of the test part, that are looked at for habits
 SHOWN_WORDS = 150  # of a coloured text
+PAIRS = (  # with the model, and the same without it
+    ("atd", "kneser-ney-words"),
+    ("atd-both", "counts-both"),
+    ("classifier", "classifier-counts"),
+    ("classifier", "classifier-ngrams"),
+    ("stacked", "stacked without atd"),
+)
 STRONG = 2.0  # nats by which a word is coloured fully
 
 
@@ -57,14 +65,27 @@ def show_scores(result: Result, study: Study, found: Probabilities) -> None:
     )
 
 
+def show_gain(result: Result, study: Study, found: Probabilities) -> None:
+    """What the multiplicative model adds to rows that do as well without it."""
+    label = study.labels("test")
+    right = {row: found.log_p(row, "test").argmax(1) == label for pair in PAIRS for row in pair if row in found.mixed}
+    pairs = [(ours, theirs) for ours, theirs in PAIRS if ours in right and theirs in right]
+    rows = [[ours, theirs, str(difference(right[ours], right[theirs], label))] for ours, theirs in pairs]
+    if rows:
+        note = (
+            "In points of macro accuracy, with a 95 % interval over texts. Where it holds zero, the model adds nothing."
+        )
+        result.table("What the model adds", ["", "is better than", "by"], rows, note)
+
+
 def show_curves(result: Result, study: Study, found: Probabilities) -> None:
     label, log_p = study.labels("test"), found.log_p("stacked", "test")
-    caption = (
-        "Are the probabilities true? Points on the line are. The larger a point, the more texts have that probability."
-    )
+    caption = "Are the probabilities true? On the line they are. Groups of equal size, with 95 % intervals."
     result.figure("reliability", reliability_diagram(log_p, label), caption)
-    chosen = {row: found.log_p(row, "test") for row in found.mixed}
-    caption = "How much text is needed: test texts in six groups of equal size by their length."
+    chosen = {row: found.log_p(row, "test") for row in drawn(found.mixed)}
+    caption = (
+        "How much text is needed: test texts in groups of equal size by their length; the band is a 95 % interval."
+    )
     result.figure("length", length_curve(chosen, found.words["test"], label), caption, "How much text is needed")
 
 
@@ -120,7 +141,7 @@ def show_habits(result: Result, study: Study, found: Probabilities, task: Settin
         return
     judge = WordJudge.of(study, found, task, best_of(out, cfg.seed, task))
     label = study.labels("test")
-    chosen = some_of_each(label, min(len(study.authors), LISTED))
+    chosen = some_texts(label, min(len(study.authors), LISTED))
     texts = study.part("words", "test").take(chosen)
     evidence = [Evidence("words", texts, study.corpora["words"].vocabulary.words, texts.tokens, judge.said(texts))]
     if "kneser-ney-characters" in found.mixed:
@@ -138,7 +159,7 @@ def show_habits(result: Result, study: Study, found: Probabilities, task: Settin
     show_marked(result, study, found, judge, task)
 
 
-def some_of_each(label_n: np.ndarray, authors: int) -> np.ndarray:
+def some_texts(label_n: np.ndarray, authors: int) -> np.ndarray:
     """Texts drawn at random, up to TEXTS of each of the first authors."""
     order = np.random.default_rng(0).permutation(len(label_n))
     drawn = [order[label_n[order] == a][:TEXTS] for a in range(authors)]
@@ -164,7 +185,7 @@ class WordJudge:
 
     def said(self, texts: Ragged) -> np.ndarray:
         """In nats (T×A)."""
-        x_AD = self.model.vectors().detach()[self.study.known]
+        x_AD = self.study.vectors(self.model)
         return of_each_word(self.model, self.memory, texts, x_AD, self.study.log_prior, self.samples)
 
 

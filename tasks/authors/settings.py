@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from atd.settings import listed, one_of, some_of, whole
+from atd.settings import listed, one_of, optional, some_of, whole
 from tasks.engine.check import LANGUAGE_MODELS, Fits
 
 MIXED = ("atd", "kneser-ney-characters", "kneser-ney-words", "char-ngrams", "word-ngrams")
-CONTROLS = ("shuffled", "doc2vec", "char-svm", "nearest")
+CONTROLS = ("shuffled", "doc2vec", "char-svm", "nearest", "classifier", "classifier-counts", "classifier-ngrams")
 FITS = Fits(data=("TableCorpus", "Authors"), models=("atd",), optims=LANGUAGE_MODELS)
 
 
@@ -28,6 +28,7 @@ class Settings:
     workers: Annotated[int, whole(1)]
     tuned: Annotated[int, whole(1)]
     left_out: Annotated[int, whole(0)]
+    texts: Annotated[int | None, optional(whole(1))]
     order: Order
     samples: Annotated[int, whole(1)]
     shown: Annotated[int, whole(0)]

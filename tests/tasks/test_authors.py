@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,10 +14,14 @@ import torch
 from atd.errors import AtdError
 from atd.ragged import Ragged
 from datamodules.authors import Authors
+from tasks.authors.evidence import halves
 from tasks.authors.habits import Evidence, spoken
 from tasks.authors.measures import difference, macro, measures
 from tasks.authors.mixture import Mixture, crossed
 from tasks.authors.open_set import OpenSet, area, struck
+from tasks.authors.settings import Settings
+from tasks.authors.study import Study
+from tasks.engine.settings import typed
 from tasks.learning.calibration import calibration_error
 
 
@@ -131,8 +136,8 @@ def test_a_habit_must_be_found_in_several_texts():
 def run():
     """The sample's letters, by a smaller model than the task's own."""
     small = "model.K=16 model.F=24 model.D=8 model.free=8 trainer.max_epochs=6 trainer.min_steps=0 trainer.patience=6"
-    rows = "task.rows=[atd,kneser-ney-characters,word-ngrams] task.order.characters=4"
-    rows += " task.controls=[shuffled,doc2vec,char-svm,nearest]"
+    rows = "task.rows=[atd,kneser-ney-characters,kneser-ney-words,word-ngrams] task.order.characters=4"
+    rows += " task.controls=[shuffled,doc2vec,char-svm,nearest,classifier,classifier-ngrams]"
     with small_runs.small_world():
         out = small_runs.scratch() / "letters-run"
         cfg = small_runs.composed(
@@ -152,6 +157,10 @@ def test_authors_are_found_and_shuffled_ones_are_not(run):
     assert rows["char-svm"]["accuracy"] > 55
     assert rows["stacked"]["accuracy"] > 70
     assert rows["doc2vec"]["accuracy"] > 20
+    assert rows["classifier"]["accuracy"] > 60
+    assert rows["classifier-ngrams"]["accuracy"] > 55
+    assert rows["atd-both"]["accuracy"] > 60
+    assert set(rows) & {"evidence", "evidence-counts"} == set()  # what classifiers read is no row of its own
     assert rows["shuffled"]["accuracy"] < 40  # chance is 12.5; eight random vectors may fit their authors by luck
 
 
@@ -186,19 +195,39 @@ def test_disputed_letters_are_given_to_their_writers_or_to_none(run):
 
 
 def test_an_unknown_table_is_for_this_task_alone():
-    from atd.errors import AtdError
-
     table = ["data=table", "data.path=reviews.csv", "data.attributes=[age]", "data.unknown=later.csv"]
     with small_runs.small_world(), pytest.raises(AtdError, match="only task=authors"):
         small_runs.checked(table)
 
 
-def test_two_columns_are_refused():
-    from atd.errors import AtdError
-
+def test_tuples_without_vectors_of_the_author_are_refused():
     table = ["task=authors", "data=table", "data.path=reviews.csv", "data.attributes=[age,gender]"]
-    with small_runs.small_world(), pytest.raises(AtdError, match="one column of names"):
-        small_runs.run_small(table)
+    with small_runs.small_world(), pytest.raises(AtdError, match="a column of names first"):
+        small_runs.run_small([*table, "data.compose=false"])
+
+
+@pytest.mark.parametrize("told", [["f", "f", "m"], ["f", "m", "m"]])
+def test_an_author_is_composed_of_what_is_known_of_him(tmp_path, told):
+    """Ada and Bea share a value; where two texts of one author say different things of him, that is an error."""
+    lines = [f"some words here {i},{name},{sex}" for i in range(8) for name, sex in zip(["Ada", "Bea", "Cy"], told)]
+    lines += [f"other words,Ada,{told[0]}", "and more,Bea,f"]
+    (tmp_path / "letters.csv").write_text("text,author,sex\n" + "\n".join(lines) + "\n")
+    with small_runs.small_world():
+        cfg = small_runs.composed(
+            "task=authors", "data=authors", f"data.path={tmp_path}/letters.csv", "data.attributes=[author,sex]",
+            "data.split=null", "task.texts=3", "data.min_count=1",
+        )  # fmt: skip
+        study = Study(cfg, typed(Settings, cfg.task)).open()
+    assert study.authors == ["Ada", "Bea", "Cy"]
+    assert np.bincount(study.labels("train")).tolist() == [3, 3, 3]
+    x_AD = torch.eye(5)  # three authors, then the values f and m
+    model = SimpleNamespace(vectors=lambda: x_AD)
+    if told[1] == "m":
+        study.texts = None
+        with pytest.raises(AtdError, match="sex differ among the texts of Bea"):
+            study.vectors(model)
+    else:
+        assert study.vectors(model).tolist() == [[1, 0, 0, 1, 0], [0, 1, 0, 1, 0], [0, 0, 1, 0, 1]]
 
 
 def test_scores_are_given_without_twins(tmp_path):
@@ -231,3 +260,11 @@ def test_a_file_of_twins_that_is_none(tmp_path, content, says):
     corpus = Authors(twins=str(tmp_path / "twins.tsv"), context=2, batch_size=8, seed=0, **table)
     with pytest.raises(AtdError, match=says):
         corpus.twin_names()
+
+
+def test_halves_hold_every_authors_texts_evenly():
+    label = np.repeat(np.arange(4), [2, 3, 10, 1])
+    half = halves(label)
+    assert abs(half.sum() - 8) <= 1
+    for a, n in enumerate([2, 3, 10]):
+        assert abs(half[label == a].sum() - n / 2) <= 0.5
