@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tasks.kinship.settings import Settings
 
 ARTIFICIAL = "Artificial Language"  # such as Esperanto: of no family
+OURS = ("atd", "ngrams", "verse-ngrams")  # rows that stand beside published vectors
 BEYOND = "typology_beyond_letters"
 
 
@@ -142,18 +143,26 @@ class Judge:
         rows, feature_nP = self.grammar
         return typology.Pairs.of(feature_nP, self.truth.families[rows])
 
-    def beside(self, name: str, outcomes: Mapping[str, Sequence[Outcome]]) -> dict[str, dict[str, float]]:
-        """A rival's vectors, and our rows on the languages that it covers."""
-        vectors = self.rivals[name]
-        rows = np.flatnonzero([iso in vectors for iso in self.codes])
+    def beside(self, outcomes: Mapping[str, Sequence[Outcome]]) -> list[tuple[int, dict[str, dict[str, float]]]]:
+        """Published vectors and ours on the languages they cover: (how many, scores of every row) for each such set."""
+        by_cover: dict[tuple[int, ...], list[str]] = {}
+        for name, vectors in self.rivals.items():
+            covered = tuple(i for i, iso in enumerate(self.codes) if iso in vectors)
+            by_cover.setdefault(covered, []).append(name)
+        return [(len(c), self.on(np.array(c), names, outcomes)) for c, names in by_cover.items()]
+
+    def on(
+        self, rows: np.ndarray, names: Sequence[str], outcomes: Mapping[str, Sequence[Outcome]]
+    ) -> dict[str, dict[str, float]]:
         truth = self.truth.take(rows)
-        theirs = np.stack([vectors[self.codes[i]] for i in rows])
-        found = {name: both_ways(lambda centred: similarity(theirs, centred), truth)}
-        for row in ("atd", "ngrams", "verse-ngrams"):
-            of = [both_ways(lambda c, o=o: self.compared(o, c, rows), truth) for o in outcomes.get(row, ())]  # type: ignore[misc]
-            if of:
-                found[row] = mean_and_spread(of)
-        return found | {"languages": {"n": float(len(rows))}}
+        found = {}
+        for name in names:
+            theirs = np.stack([self.rivals[name][self.codes[i]] for i in rows])
+            found[name] = both_ways(lambda centred, x=theirs: similarity(x, centred), truth)
+        for row in filter(outcomes.__contains__, OURS):
+            seeds = [both_ways(lambda centred, o=o: self.compared(o, centred, rows), truth) for o in outcomes[row]]
+            found[row] = mean_and_spread(seeds)
+        return found
 
     def verdict(self, rows: Mapping[str, Mapping[str, float]]) -> str:
         """What was found, in a sentence."""

@@ -58,13 +58,10 @@ def show_details(result: Result) -> None:
 def show_rivals(result: Result, judge: Judge, outcomes: Mapping[str, Sequence[Outcome]]) -> None:
     """Published vectors, each beside ours on the languages it covers; the better of raw and centred for every row."""
     body = []
-    for name in judge.rivals:
-        found = judge.beside(name, outcomes)
-        n = int(found.pop("languages")["n"])
+    for n, found in judge.beside(outcomes):
         for row, of in found.items():
-            result.details[f"{row}, on the {n} of {name}"] = of
-            best = [better(of, metric) for metric in SHOWN]
-            body.append([name if row == name else f"… {row} on the same", n, *best])
+            result.details[f"{row}, on {n} languages"] = of
+            body.append([row, n, *(better(of, metric) for metric in SHOWN)])
     if body:
         note = "Of raw and centred cosines the better one, for every row and score alike. Quartets: lower is better."
         result.table("Beside published vectors", ["vectors", "languages", *SHOWN.values()], body, note)
