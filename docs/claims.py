@@ -162,6 +162,21 @@ LINES = [
         "a little better than n-grams alone",
     ),
     Line(
+        "757 languages, their nearest is of the same family / branch, %: vectors of the language in one tensor",
+        "languages800",
+        Cell("atd", RELATED),
+        [
+            Cell("verse-ngrams", RELATED, "n-grams counted by verse, no model"),
+            Cell("verse-ngrams-reduced", RELATED, "the same in as many numbers"),
+            Cell("untrained", RELATED, "the model before training"),
+            Cell("ngrams", RELATED, "letter n-grams"),
+            Cell("shuffled", RELATED, "shuffled"),
+            Cell("chance", RELATED, "chance"),
+        ],
+        ["the same in as many numbers", "the model before training", "letter n-grams", "shuffled", "chance"],
+        "above n-grams and all published vectors but expert word lists; counting by verse is better",
+    ),
+    Line(
         "which submissions 58 reviewers know best, learned without ratings: loss of several vectors each",
         "reviewers",
         loss_of("atd-mixture"),
