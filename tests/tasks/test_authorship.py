@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 import weakref
 from dataclasses import replace
 from functools import partial
@@ -38,6 +36,7 @@ from tasks.authorship.report import CONDITIONED, CONTROLS, UNCONDITIONED, verdic
 from tasks.authorship.settings import Settings
 from tasks.engine.rows import Outcome, Row, Store, run_rows
 from tasks.learning.corpora import open_corpus
+from tests.program import run_py
 
 ROOT = Path(__file__).parent.parent.parent
 FAST = {"epochs": 3, "batch_size": 32, "lr": 10.0, "damping": 0.012, "margin": 0.0, "l2": 0.0}
@@ -311,8 +310,7 @@ def finished(tmp_path_factory) -> Path:
     small += ["optim.samples=200", "trainer.threads=1", "logger=none", "trainer.max_epochs=2", "task.folds=3"]
     small += ["task.workers=1", "task.texts=20", "task.text_words=30", "task.leave_out=3", "task.components=[1,2]"]
     small += ["task.parts=[experiments,inferred,likelihood,composition,mixture]", "task.variant_posts=null"]
-    command = [sys.executable, "run.py", "task=authorship", *small, f"hydra.run.dir={out}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=500)
+    done = run_py("task=authorship", *small, f"hydra.run.dir={out}")
     assert done.returncode == 0, done.stderr[-3000:]
     return out
 
