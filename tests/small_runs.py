@@ -174,6 +174,17 @@ def run_small(words: Sequence[str], out: Path | None = None) -> Path:
     return out
 
 
+TRIED: set[str] = set()  # configurations that gave a number in this process
+
+
+def works(words: Sequence[str]) -> bool:
+    """Run in small, it gives a number. Many commands are the same in small: one of them is run."""
+    small = OmegaConf.to_yaml(composed(*shrunk(jobs(words)[0])))
+    if small not in TRIED and finite_metric(run_small(words)):
+        TRIED.add(small)
+    return small in TRIED
+
+
 def finite_metric(out: Path) -> bool:
     """metrics.json names a primary metric that one of its rows has, a number; the report and its pictures are there."""
     metrics = json.loads((out / "metrics.json").read_text())
