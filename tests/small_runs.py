@@ -152,7 +152,9 @@ def shrunk(words: Sequence[str]) -> list[str]:
     small = SMALL | OF_DATA.get(cfg.data.name, {}) | OF_TASK.get(cfg.task.name, {})
     if not OmegaConf.select(cfg, "optim.samples"):
         small.pop("optim.samples")  # the exact softmax stays exact
-    return words + [f"{key}={json.dumps(value)}" for key, value in small.items() if has(cfg, key)]
+    changed = [f"task.changes.{row}." for row in OmegaConf.select(cfg, "task.changes") or ()]  # rows with own settings
+    keys = {prefix + key: value for prefix in ("", *changed) for key, value in small.items()}
+    return words + [f"{key}={json.dumps(value)}" for key, value in keys.items() if has(cfg, key)]
 
 
 def has(cfg: DictConfig, key: str) -> bool:
@@ -204,11 +206,11 @@ def scratch() -> Path:
 
 
 @contextmanager
-def small_world(data: Path | None = None) -> Iterator[Path]:
+def small_world(data: Path | None = None, cache: Path | None = None) -> Iterator[Path]:
     """The working folder of documented commands, with the table that they speak of and no real corpora."""
     here = scratch() / "here"
     before = Path.cwd(), {name: os.environ.get(name) for name in ("ATD_CACHE", "ATD_DATA")}
-    os.environ |= {"ATD_CACHE": str(scratch() / "cache"), "ATD_DATA": str(data or here / "data")}
+    os.environ |= {"ATD_CACHE": str(cache or scratch() / "cache"), "ATD_DATA": str(data or here / "data")}
     here.mkdir(exist_ok=True)
     os.chdir(here)
     try:

@@ -15,8 +15,8 @@ SAMPLES = sorted(path.stem for path in (CONF / "data").glob("*_sample.yaml"))
 
 
 @pytest.fixture(autouse=True)
-def world():
-    with small_runs.small_world():
+def world(cache):
+    with small_runs.small_world(cache=cache):
         yield
 
 
@@ -29,7 +29,7 @@ def test_an_experiment_runs(name, request):
 
 
 @pytest.fixture(scope="module")
-def bloggers(tmp_path_factory) -> Path:
+def bloggers(cache, tmp_path_factory) -> Path:
     """A model of the kinds of blogger and the words that the experiments on checkpoints ask for."""
     settings = {name: yaml.safe_load((CONF / f"experiment/{name}.yaml").read_text()) for name in ("maps", "similarity")}
     rows = settings["similarity"]["task"]["rows"]
@@ -46,7 +46,7 @@ def bloggers(tmp_path_factory) -> Path:
             )
             table.writerow([text, *sorted(kinds)[i % len(kinds)].split("/")])
     columns = "data.text=text", "data.attributes=[gender,age,industry]", "data.compose=false"
-    with small_runs.small_world():
+    with small_runs.small_world(cache=cache):
         return run_small(["data=table", f"data.path={path}", *columns])
 
 

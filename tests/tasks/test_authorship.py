@@ -337,11 +337,9 @@ def test_the_sample_blogs_end_to_end(finished):
     assert rows["composed"]["perplexity_unseen"] < rows["tuples"]["perplexity_unseen"]
 
 
-def test_the_authors_tuples_are_attributes_of_the_model(tmp_path):
+def test_the_authors_tuples_are_attributes_of_the_model(cache):
     """Else every post would take the mean vector, and conditioning nothing."""
-    data = open_corpus(
-        composed("task=authorship", "data=blogs_sample", "model.vectors=null", f"paths.cache={tmp_path}")
-    )
+    data = open_corpus(composed("task=authorship", "data=blogs_sample", "model.vectors=null", f"paths.cache={cache}"))
     tuples = data.prolific_posts()["attribute"].to_pylist()
     assert sum(name in data.attributes for name in tuples) > 0.5 * len(tuples)
 

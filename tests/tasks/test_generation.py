@@ -35,7 +35,8 @@ def refused(out: Path, *arguments: str) -> str:
 @pytest.fixture(scope="module")
 def generation(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("generation") / "run"
-    small = ["task.samples=20", "task.matrix_words=500", "trainer.max_epochs=3"]
+    small = ["task.samples=20", "task.matrix_words=500", "task.temperatures=[0.6,1]", "trainer.max_epochs=3"]
+    small += ["data.batch_size=1024", "optim.lr=0.014"]
     done = run("task=generation", f"hydra.run.dir={out}", *small)
     assert done.returncode == 0, done.stderr[-3000:]
     return out

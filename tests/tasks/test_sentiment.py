@@ -234,15 +234,15 @@ def test_doc2vec_is_the_same_in_every_process(little_treebank, tmp_path):
     assert all(np.array_equal(values, found[1][name]) for name, values in found[0].items())
 
 
-def test_the_default_of_sgd_learns_on_the_sample(tmp_path):
+def test_the_default_of_sgd_learns_on_the_sample(cache, tmp_path):
     small = (
         "trainer.max_epochs=2",
         "trainer.min_steps=0",
         "logger=none",
-        f"paths.cache={tmp_path}/cache",
+        f"paths.cache={cache}",
         f"hydra.run.dir={tmp_path}/run",
     )
-    done = run_py("task=attributes", "data=treebank_sample", "optim=sgd", *small)
+    done = run_py("task=attributes", "data=treebank_sample", "data.sentences=100", "optim=sgd", *small)
     assert done.returncode == 0, done.stderr[-3000:]
     curves = list(tmp_path.glob("run/checkpoints/*/finished.json"))
     assert {path.parent.name for path in curves} >= {"atd", "lbl"}
