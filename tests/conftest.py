@@ -31,7 +31,10 @@ def places(tmp_path_factory) -> list[str]:
     return ["data=table", f"data.path={path}", "data.text=text", "data.attributes=[place]", "data.min_count=1"]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def cache(tmp_path_factory) -> Path:
-    """A folder for the corpora that the tests of a file share."""
-    return tmp_path_factory.mktemp("cache")
+    """A folder for the corpora that all tests share, in every worker: each is named by all that made it."""
+    own = tmp_path_factory.getbasetemp()
+    folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "cache"
+    folder.mkdir(exist_ok=True)
+    return folder

@@ -152,7 +152,9 @@ def shrunk(words: Sequence[str]) -> list[str]:
     small = SMALL | OF_DATA.get(cfg.data.name, {}) | OF_TASK.get(cfg.task.name, {})
     if not OmegaConf.select(cfg, "optim.samples"):
         small.pop("optim.samples")  # the exact softmax stays exact
-    return words + [f"{key}={json.dumps(value)}" for key, value in small.items() if has(cfg, key)]
+    changed = [f"task.changes.{row}." for row in OmegaConf.select(cfg, "task.changes") or ()]  # rows with own settings
+    keys = {prefix + key: value for prefix in ("", *changed) for key, value in small.items()}
+    return words + [f"{key}={json.dumps(value)}" for key, value in keys.items() if has(cfg, key)]
 
 
 def has(cfg: DictConfig, key: str) -> bool:
@@ -174,6 +176,17 @@ def run_small(words: Sequence[str], out: Path | None = None) -> Path:
     return out
 
 
+TRIED: set[str] = set()  # configurations that gave a number in this process
+
+
+def works(words: Sequence[str]) -> bool:
+    """Run in small, it gives a number. Many commands are the same in small: one of them is run."""
+    small = OmegaConf.to_yaml(composed(*shrunk(jobs(words)[0])))
+    if small not in TRIED and finite_metric(run_small(words)):
+        TRIED.add(small)
+    return small in TRIED
+
+
 def finite_metric(out: Path) -> bool:
     """metrics.json names a primary metric that one of its rows has, a number; the report and its pictures are there."""
     metrics = json.loads((out / "metrics.json").read_text())
@@ -193,11 +206,11 @@ def scratch() -> Path:
 
 
 @contextmanager
-def small_world(data: Path | None = None) -> Iterator[Path]:
+def small_world(data: Path | None = None, cache: Path | None = None) -> Iterator[Path]:
     """The working folder of documented commands, with the table that they speak of and no real corpora."""
     here = scratch() / "here"
     before = Path.cwd(), {name: os.environ.get(name) for name in ("ATD_CACHE", "ATD_DATA")}
-    os.environ |= {"ATD_CACHE": str(scratch() / "cache"), "ATD_DATA": str(data or here / "data")}
+    os.environ |= {"ATD_CACHE": str(cache or scratch() / "cache"), "ATD_DATA": str(data or here / "data")}
     here.mkdir(exist_ok=True)
     os.chdir(here)
     try:

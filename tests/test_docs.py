@@ -25,8 +25,8 @@ LANGUAGES = ("sh", "python", "yaml", "diff", "text")
 
 
 @pytest.fixture(autouse=True)
-def world():
-    with small_runs.small_world():
+def world(cache):
+    with small_runs.small_world(cache=cache):
         yield
 
 

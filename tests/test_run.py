@@ -17,6 +17,7 @@ from small_runs import finite_metric, run_small
 from atd.errors import AtdError
 from atd.models import load
 from datamodules.sample import book_groups, polysemous_words, similar_books
+from tests.program import run_py
 
 ROOT = Path(__file__).parent.parent
 SMALL = [
@@ -31,20 +32,13 @@ SMALL = [
 SMALL += ["trainer.threads=1", "trainer.max_epochs=4", "trainer.min_steps=0", "trainer.checkpoint_every=7"]
 
 
-def command(*arguments: str) -> list[str]:
-    return [sys.executable, "run.py", *arguments]
-
-
-def run(*arguments: str) -> str:
-    done = subprocess.run(command(*arguments), cwd=ROOT, capture_output=True, text=True, timeout=400)
-    assert done.returncode == 0, done.stderr[-3000:]
-    return done.stdout
-
-
 @pytest.fixture(scope="module")
 def tour(tmp_path_factory) -> tuple[Path, str]:
     out = tmp_path_factory.mktemp("tour") / "run"
-    return out, run(f"hydra.run.dir={out}", *SMALL)
+    command = [sys.executable, "run.py", f"hydra.run.dir={out}", *SMALL]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400)
+    assert done.returncode == 0, done.stderr[-3000:]
+    return out, done.stdout
 
 
 def test_the_gate_beats_its_baselines(tour):
@@ -101,7 +95,7 @@ def test_a_run_leaves_everything(tour):
 
 
 def test_resume_takes_no_other_setting(tour):
-    done = subprocess.run(command(f"resume={tour[0]}", "model.F=3"), cwd=ROOT, capture_output=True, text=True)
+    done = run_py(f"resume={tour[0]}", "model.F=3")
     assert done.returncode == 2 and "model.F=3 cannot be set with it" in done.stderr
 
 

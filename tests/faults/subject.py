@@ -25,6 +25,7 @@ from tasks.engine import job
 from tasks.engine.files import of_disk
 from tasks.engine.signals import Stopped, stop_on_signals
 from tests.places import write_places
+from tests.program import stand_alone
 
 ROOT = Path(__file__).parent.parent.parent
 SMALL = ["model.K=16", "model.F=16", "model.D=4", "optim.samples=0", "data.min_count=1", "data.batch_size=64"]
@@ -78,8 +79,7 @@ def fork(work: Callable[[], object], log: Path) -> Child:
     if pid:
         return Child(pid, log)
     handle = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(handle, 1)
-    os.dup2(handle, 2)
+    stand_alone(handle, handle)
     stop_on_signals()
     code = 1
     try:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from tasks.authorship.posts import document_vectors, random_gates, with_unseen
 from tasks.authorship.report import CONDITIONED, CONTROLS, UNCONDITIONED, verdict
 from tasks.authorship.settings import Settings
 from tasks.learning.corpora import open_corpus
+from tests.program import run_py
 
 ROOT = Path(__file__).parent.parent.parent
 FAST = {"epochs": 3, "batch_size": 32, "lr": 10.0, "damping": 0.012, "margin": 0.0, "l2": 0.0}
@@ -124,8 +123,7 @@ def finished(tmp_path_factory) -> Path:
     small += ["optim.samples=200", "trainer.threads=1", "logger=none", "trainer.max_epochs=2", "task.folds=3"]
     small += ["task.workers=1", "task.texts=20", "task.text_words=30", "task.leave_out=3", "task.components=[1,2]"]
     small += ["task.parts=[experiments,inferred,likelihood,composition,mixture]", "task.variant_posts=null"]
-    command = [sys.executable, "run.py", "task=authorship", *small, f"hydra.run.dir={out}"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=500)
+    done = run_py("task=authorship", *small, f"hydra.run.dir={out}")
     assert done.returncode == 0, done.stderr[-3000:]
     return out
 
@@ -152,11 +150,9 @@ def test_the_sample_blogs_end_to_end(finished):
     assert rows["composed"]["perplexity_unseen"] < rows["tuples"]["perplexity_unseen"]
 
 
-def test_the_authors_tuples_are_attributes_of_the_model(tmp_path):
+def test_the_authors_tuples_are_attributes_of_the_model(cache):
     """Else every post would take the mean vector, and conditioning nothing."""
-    data = open_corpus(
-        composed("task=authorship", "data=blogs_sample", "model.vectors=null", f"paths.cache={tmp_path}")
-    )
+    data = open_corpus(composed("task=authorship", "data=blogs_sample", "model.vectors=null", f"paths.cache={cache}"))
     tuples = data.prolific_posts()["attribute"].to_pylist()
     assert sum(name in data.attributes for name in tuples) > 0.5 * len(tuples)
 

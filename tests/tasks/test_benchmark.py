@@ -24,9 +24,9 @@ CONF = Path(__file__).parent.parent.parent / "conf"
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory) -> Bench:
+def bench(cache) -> Bench:
     with initialize_config_dir(str(CONF), version_base="1.3"):
-        cfg = compose("config", ["task=benchmark", f"paths.cache={tmp_path_factory.mktemp('cache')}"])
+        cfg = compose("config", ["task=benchmark", f"paths.cache={cache}"])
     return Bench(cfg, 3, True, torch.device("cpu"))
 
 

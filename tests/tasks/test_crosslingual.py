@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from functools import partial
 
 import numpy as np
@@ -23,7 +21,8 @@ from tasks.crosslingual.topics import interval
 from tasks.crosslingual.words import GROUPS, collocations, word_pairs
 from tasks.engine.check import check
 from tasks.learning.ranking import Ranking, load_ranking
-from tests.small_runs import ROOT, cached
+from tests.program import run_py
+from tests.small_runs import cached
 
 SMALL = ["task=crosslingual", "data=europarl_rcv_sample", "trainer.max_epochs=4"]
 SMALL += ["trainer.threads=1", "logger=none", "task.sizes=[50]", "model.F=32", "model.K=24", "task.seeds=1"]
@@ -32,10 +31,10 @@ configuration = partial(cached, SMALL)
 
 
 @pytest.fixture(scope="module")
-def done(tmp_path_factory):
+def done(cache, tmp_path_factory):
     """The task with two rows, and the result it hands back."""
     out = tmp_path_factory.mktemp("crosslingual")
-    cfg = configuration(out / "cache", "task.rows=[atd+,separate]")
+    cfg = configuration(cache, "task.rows=[atd+,separate]")
     return cfg, out, crosslingual.run(cfg, out)
 
 
@@ -79,9 +78,9 @@ def test_the_report_shows_what_the_paper_shows(done):
         assert kinds == {(w, c) for w in weightings for c in ("perceptron", "logistic")}
 
 
-def test_training_stops_and_resumes_to_the_same_weights(tmp_path):
+def test_training_stops_and_resumes_to_the_same_weights(cache, tmp_path):
     """A fit that was cut after two epochs and continued ends where an uninterrupted one does."""
-    cfg = configuration(tmp_path / "cache", "data.dropout=0.1", "trainer.checkpoint_every=5")
+    cfg = configuration(cache, "data.dropout=0.1", "trainer.checkpoint_every=5")
     whole, _ = RankingRow("atd", cfg, tmp_path / "whole").train(0)
     with pytest.MonkeyPatch.context() as patch:
         original = Ranking.training_step
@@ -109,10 +108,10 @@ def test_a_checkpoint_holds_plain_values_only(done):
 
 
 @pytest.mark.parametrize("sharing", ["shared", "separate"])
-def test_a_model_comes_back_from_its_checkpoint(tmp_path, sharing):
+def test_a_model_comes_back_from_its_checkpoint(cache, tmp_path, sharing):
     """With n-grams, which are not in the file but spelt anew from the words that are."""
     settings = ["model.ngrams=[4,5]", "model.buckets=5000", f"model.sharing={sharing}", "trainer.max_epochs=1"]
-    row = RankingRow("atd", configuration(tmp_path / "cache", *settings), tmp_path)
+    row = RankingRow("atd", configuration(cache, *settings), tmp_path)
     module, _ = row.train(0)
     ours = row.model(0)
     assert not ours.training and ours.languages == ["en", "de"]
@@ -129,7 +128,7 @@ def test_a_resumed_run_keeps_the_rows_that_are_finished(done, tmp_path):
     """One row is there and is not trained again, another is missing and is; the report is whole."""
     cfg, out, result = done
     again = tmp_path / "again"
-    shutil.copytree(out, again, ignore=shutil.ignore_patterns("cache", "separate*"))
+    shutil.copytree(out, again, ignore=shutil.ignore_patterns("separate*"))
     resumed = OmegaConf.create(OmegaConf.to_container(cfg, resolve=True))  # as config.yaml of the run has it
     resumed.resume = str(again)
     trained = []
@@ -165,12 +164,12 @@ def test_word_groups_are_pairs():
     assert ("march", "märz") in word_pairs("months")
 
 
-def test_wrong_settings_are_named(tmp_path):
+def test_wrong_settings_are_named(cache, tmp_path):
     with pytest.raises(AtdError, match=r"task.objective.loss=square: must be one of hinge, hardest, softmax"):
-        check(configuration(tmp_path, "task.objective.loss=square"))
+        check(configuration(cache, "task.objective.loss=square"))
     with pytest.raises(AtdError, match=r"task.limit=.*must be a mapping, each value a whole number, 1 or more"):
-        check(configuration(tmp_path, "task.limit.en-de=0"))
-    cfg = configuration(tmp_path, "task.limit.en-de=1000")
+        check(configuration(cache, "task.limit.en-de=0"))
+    cfg = configuration(cache, "task.limit.en-de=1000")
     assert cfg.data.limit["en-de"] == 1000
     cfg.task.rows = ["best"]
     with pytest.raises(AtdError, match=r"task.rows=best: no such row; task.changes has atd, atd\+"):
@@ -216,20 +215,19 @@ def test_glove_is_found_in_the_data_folder(tmp_path):
     assert row.model.vectors == row.data.vectors == str(path)
 
 
-def test_drawn_and_turned_contrastive_sentences_train_alike(tmp_path):
+def test_drawn_and_turned_contrastive_sentences_train_alike(cache, tmp_path):
     rows = {}
     for draw in ("true", "false"):
-        cfg = configuration(tmp_path / "cache", f"task.draw={draw}", "trainer.max_epochs=3")
+        cfg = configuration(cache, f"task.draw={draw}", "trainer.max_epochs=3")
         row = RankingRow("atd", cfg, tmp_path / draw)
         assert row.data.draws == (5 if draw == "true" else 0)
         rows[draw] = row.train(0)[1][-1]["val/retrieval"]
     assert min(rows.values()) > 50 and abs(rows["true"] - rows["false"]) < 25, rows
 
 
-def test_the_command_line(tmp_path):
-    command = [sys.executable, "run.py", *SMALL, f"paths.cache={tmp_path}/c", f"hydra.run.dir={tmp_path}/run"]
-    command += ["task.rows=[atd]", "trainer.max_epochs=1"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+def test_the_command_line(cache, tmp_path):
+    places = [f"paths.cache={cache}", f"hydra.run.dir={tmp_path}/run"]
+    done = run_py(*SMALL, *places, "task.rows=[atd]", "task.controls=[lexicon,majority]", "trainer.max_epochs=1")
     assert done.returncode == 0, done.stderr[-2000:]
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert metrics["task"] == "crosslingual" and metrics["primary_metric"] == "atd/heldout_en_de"

@@ -76,8 +76,8 @@ def test_retrieval_of_sparse_and_dense_rows_is_the_same():
 
 
 @pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    cfg = configuration(tmp_path_factory.mktemp("corpus"))
+def corpus(cache, tmp_path_factory):
+    cfg = configuration(cache)
     rows, controls = rows_of(cfg, tmp_path_factory.mktemp("out"))
     return controls["lexicon"].data, rows["atd"].task
 

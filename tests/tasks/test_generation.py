@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,16 +14,15 @@ from atd.errors import AtdError
 from atd.vocabulary import Vocabulary
 from tasks.engine import job
 from tasks.madlibs.prompts import paper_prompts
+from tests.program import run_py
 from tests.small_runs import composed
 
-ROOT = Path(__file__).parent.parent.parent
 SMALL = ["data=gutenberg_sample", "model.vectors=null", "model.K=24", "model.F=24", "model.D=8", "optim.lr=0.01"]
 SMALL += ["optim.samples=300", "data.batch_size=512", "trainer.threads=1", "logger=none"]
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess:
-    command = [sys.executable, "run.py", *SMALL, *arguments]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=500)
+    return run_py(*SMALL, *arguments)
 
 
 def refused(out: Path, *arguments: str) -> str:
@@ -37,7 +35,8 @@ def refused(out: Path, *arguments: str) -> str:
 @pytest.fixture(scope="module")
 def generation(tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("generation") / "run"
-    small = ["task.samples=20", "task.matrix_words=500", "trainer.max_epochs=3"]
+    small = ["task.samples=20", "task.matrix_words=500", "task.temperatures=[0.6,1]", "trainer.max_epochs=3"]
+    small += ["data.batch_size=1024", "optim.lr=0.014"]
     done = run("task=generation", f"hydra.run.dir={out}", *small)
     assert done.returncode == 0, done.stderr[-3000:]
     return out

@@ -19,6 +19,7 @@ from tasks.engine.check import CONF, check
 from tasks.engine.explanation import explain
 from tasks.engine.job import resume_arguments, run
 from tasks.engine.settings import typed
+from tests.program import run_py
 
 ROOT = Path(__file__).parent.parent.parent.parent
 
@@ -179,10 +180,8 @@ def test_every_task_says_what_it_works_with():
     ],
 )
 def test_the_command_fails_with_one_line(arguments, says, tmp_path):
-    command = [sys.executable, "run.py", *arguments]
-    if not arguments[0].startswith("resume"):
-        command.append(f"hydra.run.dir={tmp_path}/run")
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    folder = [] if arguments[0].startswith("resume") else [f"hydra.run.dir={tmp_path}/run"]
+    done = run_py(*arguments, *folder)
     assert done.returncode == 2
     lines = [line for line in done.stderr.splitlines() if line.strip()]
     assert len(lines) == 1 and lines[0].startswith(f"error: {says}"), done.stderr

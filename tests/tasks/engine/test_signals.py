@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
+import signal
 import time
-from pathlib import Path
 
 from tasks.engine.signals import Stopped, how_to_go_on
+from tests.program import Program
 
-ROOT = Path(__file__).parents[3]
 ENDLESS = ["model.K=8", "model.F=8", "model.D=3", "logger=none"]
 ENDLESS += ["trainer.max_epochs=100000", "trainer.patience=100000", "trainer.checkpoint_every=3"]
 
@@ -17,14 +15,14 @@ ENDLESS += ["trainer.max_epochs=100000", "trainer.patience=100000", "trainer.che
 def test_a_training_that_is_asked_to_end_says_how_to_go_on(places, tmp_path):
     out = tmp_path / "a run"
     given = [*places, *ENDLESS, f"paths.cache={tmp_path / 'cache'}", f"hydra.run.dir='{out}'"]
-    run = subprocess.Popen([sys.executable, "run.py", *given], cwd=ROOT, text=True, stdout=-1, stderr=-1)
+    run = Program(*given)
     while not (out / "checkpoints/atd/last.ckpt").exists():
-        assert run.poll() is None, run.communicate()
+        assert run.running(), run.wait()
         time.sleep(0.05)
-    run.terminate()
-    _, stderr = run.communicate(timeout=20)
-    assert run.returncode == 143
-    assert stderr.splitlines()[-1] == f"stopped by SIGTERM; this continues the run: python run.py 'resume={out}'"
+    run.end(signal.SIGTERM)
+    done = run.wait(20)
+    assert done.returncode == 143
+    assert done.stderr.splitlines()[-1] == f"stopped by SIGTERM; this continues the run: python run.py 'resume={out}'"
 
 
 def test_before_anything_was_written_there_is_nothing_to_continue(tmp_path):

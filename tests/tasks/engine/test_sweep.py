@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -21,6 +18,7 @@ from optuna.distributions import CategoricalDistribution, FloatDistribution, Int
 from atd.errors import AtdError
 from tasks.engine.sweep.report import Multirun, Trial, grid_importances, read_grid, read_study, write_summary
 from tasks.engine.sweep.search import assignments, read_plan, sweep
+from tests.program import Program, run_py
 
 ROOT = Path(__file__).parent.parent.parent.parent
 RANGES = ["model.F=int(interval(2,12))", "optim.lr=tag(log,interval(1e-3,1e-1))"]
@@ -209,25 +207,24 @@ def test_settings_are_repeated_as_typed_and_plotted_as_values():
 @pytest.fixture(scope="module")
 def search(places) -> list[str]:
     """The command of a small search."""
-    command = [sys.executable, "run.py", "sweep=tpe", "sweep.trials=5", "sweep.startup=2", "sweep.grace=2"]
-    command += [*RANGES, *places]
+    command = ["sweep=tpe", "sweep.trials=5", "sweep.startup=2", "sweep.grace=2", *RANGES, *places]
     command += ["logger=none", "model.K=8", "model.D=3", "optim.samples=0", "data.batch_size=64", "trainer.threads=1"]
     return [*command, "trainer.max_epochs=4", "trainer.min_steps=0", "trainer.checkpoint_every=3"]
 
 
 def test_a_sweep_killed_half_way_ends_like_one_left_alone(search, tmp_path):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    done = subprocess.run([*search, f"sweep.folder={whole}"], cwd=ROOT, capture_output=True, text=True, timeout=400)
+    done = run_py(*search, f"sweep.folder={whole}")
     assert done.returncode == 0, done.stderr[-3000:]
-    started = subprocess.Popen([*search, f"sweep.folder={broken}"], cwd=ROOT, stdout=subprocess.DEVNULL)
+    started = Program(*search, f"sweep.folder={broken}")
     deadline = time.monotonic() + 300
     while not (broken / "2/checkpoints/atd/last.ckpt").exists():
-        assert started.poll() is None and time.monotonic() < deadline, "it ended before it could be killed"
+        assert started.running() and time.monotonic() < deadline, "it ended before it could be killed"
         time.sleep(0.01)
-    os.kill(started.pid, signal.SIGKILL)
+    started.end(signal.SIGKILL)
     started.wait()
     assert len(outcomes(broken)) == 2 and not (broken / "2/metrics.json").exists()
-    again = subprocess.run([*search, f"sweep.folder={broken}"], cwd=ROOT, capture_output=True, text=True, timeout=400)
+    again = run_py(*search, f"sweep.folder={broken}")
     assert again.returncode == 0, again.stderr[-3000:]
     assert outcomes(broken) == outcomes(whole)
     assert "trial 1:" not in again.stdout and "trial 2:" in again.stdout
