@@ -44,9 +44,8 @@ class Reviewers(Corpus):
         **common: Any,
     ):
         super().__init__(**common)
-        if sample and reviewers is None and papers is None:
-            folder = sample_folder(self.cache) / "reviewers"
-            reviewers, papers, ratings = (str(folder / f"{name}.csv") for name in ("reviewers", "papers", "ratings"))
+        own = sample and reviewers is None and papers is None
+        reviewers, papers, ratings = sample_tables(self.cache) if own else (reviewers, papers, ratings)
         if (reviewers is None) != (papers is None):
             missing, given = ("papers", reviewers) if papers is None else ("reviewers", papers)
             raise AtdError(f"data.{missing}: {given} alone is no match; name a table of {missing}, too")
@@ -109,3 +108,9 @@ class Reviewers(Corpus):
         """Titles and abstracts, without full texts."""
         whole = self.encoded["train"]
         return whole.take(np.arange(len(whole.meta["pool"]["titles"])))
+
+
+def sample_tables(cache: Path) -> tuple[str, str, str]:
+    """Reviewers, papers and ratings of our own making."""
+    folder = sample_folder(cache) / "reviewers"
+    return str(folder / "reviewers.csv"), str(folder / "papers.csv"), str(folder / "ratings.csv")
