@@ -144,7 +144,8 @@ def test_a_name_may_look_like_a_number(typed_in, name):
         ),
         (
             "model.name=nope",
-            "model.name=nope: no such model; choose model=atd, paper, lbl, mixture, unshared, tensor, ranking or meaning",
+            "model.name=nope: no such model; "
+            "choose model=atd, paper, lbl, mixture, unshared, tensor, ranking or meaning",
         ),
         ("optim.name=nope", "optim.name=nope: no such optim; choose optim=adam, adagrad, sgd or rows"),
         ("data=table", "data.path: has no default; your own table is data=table data.path=reviews.csv"),
