@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import lightning
 import torch
-from torchmetrics import Metric
 
 from atd.meaning import MeaningModel, letters
 from atd.optim import travel
 from atd.training import schedule_of
 from tasks.engine.groups import Adam
 from tasks.kinship.start import model_of
+from tasks.learning.language_model import Perplexity
 from tasks.learning.training import LOGGED
 
 if TYPE_CHECKING:
@@ -25,27 +25,6 @@ BETAS = (0.9, 0.99)
 SMALL = 1e-5  # of weights that start at zero
 
 
-class BagPerplexity(Metric):
-    """exp of the mean negative log-likelihood of a unit."""
-
-    full_state_update = False
-    higher_is_better = False
-    nll: torch.Tensor
-    units: torch.Tensor
-
-    def __init__(self) -> None:
-        super().__init__()
-        for name in ("nll", "units"):
-            self.add_state(name, torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
-
-    def update(self, nll: torch.Tensor, units: float) -> None:
-        self.nll += nll.detach().double()
-        self.units += units
-
-    def compute(self) -> torch.Tensor:
-        return (self.nll / self.units).exp()
-
-
 class Meanings(lightning.LightningModule):
     """`gated=False` holds all x at 0: every language turns meanings into forms alike, which is a control."""
 
@@ -53,7 +32,7 @@ class Meanings(lightning.LightningModule):
         super().__init__()
         self.model = model
         self.optim = optim
-        self.perplexity = BagPerplexity()
+        self.perplexity = Perplexity()
         model.x.requires_grad_(gated)
 
     def nll(self, batch: Sequence[Said]) -> torch.Tensor:
@@ -102,7 +81,7 @@ def meanings(data: Verses, config: Mapping[str, Any], optim: Adam, gated: bool) 
 @torch.inference_mode()
 def perplexity(module: Meanings, data: Verses, split: str) -> float:
     """Exact, on held-out verses."""
-    found = BagPerplexity()
+    found = Perplexity()
     module.eval()
     for batch in data.batches_of(split):
         found.update(module.nll(batch), units_of(batch))
@@ -113,7 +92,7 @@ def perplexity(module: Meanings, data: Verses, split: str) -> float:
 def letters_perplexity(data: Verses, split: str) -> float:
     """Of the letters of each language alone, whatever is said."""
     log_q_AV = letters(data.letter_counts())
-    found = BagPerplexity()
+    found = Perplexity()
     for batch in data.batches_of(split):
         for said in batch:
             log_q_BV = log_q_AV[said.letters_B]

@@ -48,9 +48,10 @@ class Perplexity(Metric):
         self.add_state("nll", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
         self.add_state("words", torch.zeros((), dtype=torch.float64), dist_reduce_fx="sum")
 
-    def update(self, nll_B: torch.Tensor) -> None:
+    def update(self, nll_B: torch.Tensor, words: float | None = None) -> None:
+        """One number for each word, or sums over so many `words`."""
         self.nll += nll_B.detach().double().sum()
-        self.words += nll_B.numel()
+        self.words += nll_B.numel() if words is None else words
 
     def compute(self) -> torch.Tensor:
         return (self.nll / self.words).exp()
