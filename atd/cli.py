@@ -53,7 +53,9 @@ def main(words: Sequence[str] | None = None) -> int:
     asked = parser().parse_args(words)
     try:
         from atd import commands  # here: --help does not pay for PyTorch
+        from atd.allocator import keep_pages
 
+        keep_pages()
         getattr(commands, asked.command)(asked)
     except AtdError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -5,7 +5,7 @@ n texts, A authors.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ MANY = 1_000_000  # pairs of text and author from which on our classifier is bet
 CLASSIFIER: dict[str, Any] = {"epochs": 4, "lr": 40.0, "margin": 20.0}  # ours
 FEATURES = 200_000  # most n-grams
 NGRAMS = ("char-ngrams", "word-ngrams")
+VECTORS = "evidence-vectors"  # the evidence that is no likelihood
 WEIGHT = 1.0  # of the evidence beside n-grams of unit norm
 
 
@@ -35,20 +36,21 @@ def by_ngrams(study: Study, kind: str, seed: int, svm: bool = False) -> Outcome:
     return classified(study, classifier, {part: features.transform(found) for part, found in texts.items() if found})
 
 
-def by_evidence(study: Study, store: Store, evidence: str | None, seed: int) -> Outcome:
-    """n-grams of both kinds, and the likelihoods that the row `evidence` found, in one linear classifier."""
+def by_evidence(study: Study, store: Store, evidence: Sequence[str], seed: int) -> Outcome:
+    """n-grams of both kinds, and what the rows `evidence` found, in one linear classifier."""
     study.open()
     label, parts = study.labels("train"), ("train", *JUDGED)
     features = [vectoriser(kind, len(label)) for kind in NGRAMS]
     texts = {part: study.strings(part) for part in parts}
     blocks = {"train": [one.fit_transform(texts["train"]) for one in features]}
     blocks |= {part: [one.transform(texts[part]) for one in features] for part in JUDGED if texts[part]}
-    if evidence is not None:
-        found = store.load(evidence, seed).arrays
-        weight = WEIGHT / spread(found["train"], study.lengths("train"))
+    for name in evidence:
+        found = store.load(name, seed).arrays
+        told = {part: centred(found[part]) if name == VECTORS else per_root(found[part], study.lengths(part))
+                for part in blocks}  # fmt: skip
+        weight = WEIGHT / usual_length(told["train"])
         for part in blocks:
-            told = weight * per_root(found[part], study.lengths(part))
-            blocks[part].append(sparse.csr_matrix(told.astype(np.float32)))
+            blocks[part].append(sparse.csr_matrix((weight * told[part]).astype(np.float32)))
     X = {part: sparse.hstack(found, format="csr") for part, found in blocks.items()}
     classifier = suitable(len(label) * len(study.authors)).fit(X.pop("train"), label)
     return classified(study, classifier, X)
@@ -59,9 +61,8 @@ def per_root(s_nA: np.ndarray, words_n: np.ndarray) -> np.ndarray:
     return centred(s_nA) / np.sqrt(np.maximum(words_n, 1))[:, None]
 
 
-def spread(s_nA: np.ndarray, words_n: np.ndarray) -> float:
-    """The usual length of that (a number)."""
-    return max(float(np.linalg.norm(per_root(s_nA, words_n), axis=1).mean()), 1e-6)
+def usual_length(told_nA: np.ndarray) -> float:
+    return max(float(np.linalg.norm(told_nA, axis=1).mean()), 1e-6)
 
 
 def suitable(pairs: int) -> Any:

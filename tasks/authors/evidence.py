@@ -34,11 +34,16 @@ def gate_evidence(study: Study, cfg: DictConfig, task: Settings, out: Path, seed
     """log P(text | author) by the multiplicative model with its memory."""
 
     def learn(half: int, rows: np.ndarray) -> Scores:
-        name = checkpoint_of(f"half{half}", seed, task)
+        name = half_of(out, half, seed, task).parent.name
         judge, _ = learned(study, study.training(rows=rows), cfg, task, out, name, seed)
         return lambda texts: judge.scores(texts)[0]
 
     return Outcome(arrays=crossed(study.open(), "words", learn))
+
+
+def half_of(out: Path, half: int, seed: int, task: Settings) -> Path:
+    """The model that learned one half of the training texts."""
+    return out / "checkpoints" / checkpoint_of(f"half{half}", seed, task) / "best.ckpt"
 
 
 def counts_evidence(study: Study, order: int, seed: int) -> Outcome:

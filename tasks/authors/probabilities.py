@@ -36,7 +36,8 @@ class Probabilities:
     def of(cls, study: Study, outcomes: Mapping[str, Sequence[Outcome]], rows: Sequence[str]) -> Probabilities:
         """Every row alone; the n-gram classifiers together; likelihoods of words and characters; all rows but the
         multiplicative model; and all."""
-        outcomes = {name: found for name, found in outcomes.items() if name not in EVIDENCE.values()}
+        read = {name for names in EVIDENCE.values() for name in names}  # by rows, and no row itself
+        outcomes = {name: found for name, found in outcomes.items() if name not in read}
         if "atd" in outcomes:
             outcomes[VECTORS] = [without_memory(outcome) for outcome in outcomes["atd"]]
         mixed = {name: [name] for name in outcomes}

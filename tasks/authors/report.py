@@ -36,8 +36,9 @@ SHOWN_WORDS = 150  # of a coloured text
 PAIRS = (  # with the model, and the same without it
     ("atd", "kneser-ney-words"),
     ("atd-both", "counts-both"),
-    ("classifier", "classifier-counts"),
-    ("classifier", "classifier-ngrams"),
+    ("classifier", "classifier-likelihoods"),
+    ("classifier-likelihoods", "classifier-counts"),
+    ("classifier-likelihoods", "classifier-ngrams"),
     ("stacked", "stacked without atd"),
 )
 STRONG = 2.0  # nats by which a word is coloured fully

@@ -11,7 +11,7 @@ from tasks.authors.classifiers import by_evidence, by_ngrams
 from tasks.authors.counts import by_counts
 from tasks.authors.evidence import counts_evidence, gate_evidence
 from tasks.authors.gate import VECTORS, best_of, by_gate
-from tasks.authors.nearest import by_nearest
+from tasks.authors.nearest import by_nearest, vectors_evidence
 from tasks.authors.paragraphs import by_doc2vec
 from tasks.authors.study import Study
 from tasks.engine.rows import Outcome, Row, Store
@@ -28,7 +28,9 @@ MEANING = {
     "kneser-ney-words": "the same of word n-grams",
     "char-ngrams": "tf-idf of character 2- to 5-grams, linear classifier",
     "word-ngrams": "tf-idf of words and pairs of words, linear classifier",
-    "classifier": "n-grams of words and of characters and the likelihoods of atd, in one linear classifier",
+    "classifier": "n-grams of words and of characters, the likelihoods of atd and the cosine of the text's inferred "
+    "vector and each author's, in one linear classifier",
+    "classifier-likelihoods": "the same without the inferred vector",
     "classifier-counts": "the same with the likelihoods of kneser-ney-words in place of those of atd",
     "classifier-ngrams": "the same without likelihoods",
     "counts-both": "the likelihoods of kneser-ney-words and kneser-ney-characters together",
@@ -40,7 +42,12 @@ MEANING = {
 }
 
 
-EVIDENCE = {"classifier": "evidence", "classifier-counts": "evidence-counts"}  # what classifiers read beside n-grams
+EVIDENCE = {  # what classifiers read beside n-grams
+    "classifier": ("evidence", "evidence-vectors"),
+    "classifier-likelihoods": ("evidence",),
+    "classifier-counts": ("evidence-counts",),
+    "classifier-ngrams": (),
+}
 
 
 def rows_of(study: Study, cfg: DictConfig, task: Settings, out: Path) -> list[Row]:
@@ -57,14 +64,15 @@ def rows_of(study: Study, cfg: DictConfig, task: Settings, out: Path) -> list[Ro
         "word-ngrams": (partial(by_ngrams, study, "word-ngrams"), once),
         "evidence": (partial(gate_evidence, study, cfg, task, out), all_seeds),
         "evidence-counts": (partial(counts_evidence, study, words), once),
-        "classifier": (partial(by_evidence, study, store, "evidence"), all_seeds),
-        "classifier-counts": (partial(by_evidence, study, store, "evidence-counts"), once),
-        "classifier-ngrams": (partial(by_evidence, study, store, None), once),
+        "evidence-vectors": (partial(vectors_evidence, study, task, out), all_seeds),
         "nearest": (partial(by_nearest, study, checkpoint), first),
         "char-svm": (partial(by_ngrams, study, "char-ngrams", svm=True), once),
         "doc2vec": (partial(by_doc2vec, study), first),
     }
-    after = {"nearest": ("atd",)} | {name: (read,) for name, read in EVIDENCE.items()}
+    for name, read in EVIDENCE.items():
+        seeds = all_seeds if "evidence" in read else once
+        ways[name] = (partial(by_evidence, study, store, read), seeds)
+    after = {"nearest": ("atd",), "evidence-vectors": ("evidence",)} | EVIDENCE
     chosen = [*task.rows, *task.controls]
-    chosen += [read for name, read in EVIDENCE.items() if name in chosen]
+    chosen += dict.fromkeys(read for name in chosen for read in EVIDENCE.get(name, ()))
     return [Row(name, *ways[name], after=after.get(name, ())) for name in chosen]

@@ -9,7 +9,8 @@ from atd.settings import listed, one_of, optional, some_of, whole
 from tasks.engine.check import LANGUAGE_MODELS, Fits
 
 MIXED = ("atd", "kneser-ney-characters", "kneser-ney-words", "char-ngrams", "word-ngrams")
-CONTROLS = ("shuffled", "doc2vec", "char-svm", "nearest", "classifier", "classifier-counts", "classifier-ngrams")
+CLASSIFIERS = ("classifier", "classifier-likelihoods", "classifier-counts", "classifier-ngrams")
+CONTROLS = ("shuffled", "doc2vec", "char-svm", "nearest", *CLASSIFIERS)
 FITS = Fits(data=("TableCorpus", "Authors"), models=("atd",), optims=LANGUAGE_MODELS)
 
 
