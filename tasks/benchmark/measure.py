@@ -73,9 +73,14 @@ def row(
     return {"ratio": middle, "ratio_low": low, "ratio_high": high, "target": target, "ok": bool(met), **more}
 
 
-def faster(seconds: Mapping[str, np.ndarray], target: float, **more: Any) -> dict[str, float]:
-    """How many times faster "ours" is than "rival"."""
-    return row(seconds["rival"] / seconds["ours"], target, **more) | _medians(seconds)
+def faster(
+    seconds: Mapping[str, np.ndarray], target: float, rivals: Sequence[str] = ("rival",), **more: Any
+) -> dict[str, float]:
+    """How many times faster "ours" is than the fastest of the rivals; with several, also than each (`vs_…`)."""
+    strongest = min(rivals, key=lambda name: float(np.median(seconds[name])))
+    ratio_of = {name: float(np.median(seconds[name] / seconds["ours"])) for name in rivals}
+    each = {f"vs_{name}": ratio for name, ratio in ratio_of.items()} if len(rivals) > 1 else {}
+    return row(seconds[strongest] / seconds["ours"], target, **each, **more) | _medians(seconds, strongest)
 
 
 def slower(seconds: Mapping[str, np.ndarray], target: float, **more: Any) -> dict[str, float]:
@@ -83,8 +88,8 @@ def slower(seconds: Mapping[str, np.ndarray], target: float, **more: Any) -> dic
     return row(seconds["ours"] / seconds["rival"], target, at_most=True, **more) | _medians(seconds)
 
 
-def _medians(seconds: Mapping[str, np.ndarray]) -> dict[str, float]:
+def _medians(seconds: Mapping[str, np.ndarray], rival: str = "rival") -> dict[str, float]:
     return {
         "seconds": float(np.median(seconds["ours"])),
-        "rival_seconds": float(np.median(seconds["rival"])),
+        "rival_seconds": float(np.median(seconds[rival])),
     }

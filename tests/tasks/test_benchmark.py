@@ -40,6 +40,13 @@ def test_a_row_says_how_the_rounds_spread_and_whether_the_target_is_met():
     assert row([0.1], 0.2, at_most=True)["ok"]
 
 
+def test_of_several_rivals_the_fastest_counts():
+    seconds = {"ours": np.array([1.0, 1.0]), "plain": np.array([4.0, 4.0]), "compiled": np.array([2.0, 2.0])}
+    found = faster(seconds, 3, rivals=("plain", "compiled"))
+    assert found["ratio"] == 2 and not found["ok"] and found["rival_seconds"] == 2
+    assert found["vs_plain"] == 4 and found["vs_compiled"] == 2
+
+
 def test_rounds_alternate():
     calls: list[str] = []
 
