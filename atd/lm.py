@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from atd.attributes import AttributeTable, Blend
 from atd.noise import NoiseDraw
-from atd.softmax import exact_nll, sampled_nll
+from atd.softmax import SampledWords, exact_nll, rows_of, sampled_nll
 from atd.tensor import FactoredTensor
 
 
@@ -118,8 +118,8 @@ class LogBilinearLM(NextWordModel):
         start_contexts(self.C)
 
     def hidden(self, context_BN: Tensor, attribute: Tensor | Blend | None = None, language: int = 0) -> Tensor:
-        r_BK = predict(functional.embedding(context_BN, self.R), self.C)
-        return functional.dropout(r_BK, self.dropout, self.training)
+        r_BK = predict(rows_of(self.R, context_BN), self.C)
+        return dropped(r_BK, self.dropout) if self.training else r_BK
 
     def output(self, language: int = 0) -> tuple[Tensor, Tensor]:
         return self.R, self.b
@@ -166,11 +166,14 @@ class MultiplicativeLM(FactoredTensor, ConditionedModel):
         start_contexts(self.C)
 
     def context(self, context_BN: Tensor) -> Tensor:
-        """W_fk r̂ before the gate (B×F): all of the model that does not depend on x.
+        """W_fk r̂ before the gate (B×F): all of the model that does not depend on x."""
+        return self.context_of(rows_of(self.W_fv, context_BN))
+
+    def context_of(self, E_BNF: Tensor) -> Tensor:
+        """The same from the rows of the context's words.
 
         W_fk C⁽ⁱ⁾ W_fkᵀ is multiplied out when that takes less work than pushing every word through the three.
         """
-        E_BNF = functional.embedding(context_BN, self.W_fv)
         (B, N, F), K = E_BNF.shape, self.W_fk.shape[1]
         folded, pushed = N * F * (B * F + K * (K + F)), B * K * (N * F + N * K + F)
         if folded < pushed:
@@ -190,10 +193,34 @@ class MultiplicativeLM(FactoredTensor, ConditionedModel):
 
     def hidden(self, context_BN: Tensor, attribute: Tensor | Blend | None = None, language: int = 0) -> Tensor:
         """f_BF (eq. 5). With no attribute the gate is left out: the unconditioned model."""
-        f_BF = self.context(context_BN)
+        return self.hidden_of(rows_of(self.W_fv, context_BN), attribute)
+
+    def hidden_of(self, E_BNF: Tensor, attribute: Tensor | Blend | None) -> Tensor:
+        """The same from the rows of the context's words."""
+        f_BF = self.context_of(E_BNF)
         if attribute is not None:
             f_BF = self.condition(f_BF, self.attributes(attribute))
-        return functional.dropout(f_BF, self.dropout, self.training)
+        return dropped(f_BF, self.dropout) if self.training else f_BF
+
+    def sampled_nll(
+        self,
+        context_BN: Tensor,
+        target_B: Tensor,
+        draw: NoiseDraw,
+        attribute: Tensor | Blend | None = None,
+        language: int = 0,
+    ) -> Tensor:
+        """As in every model, with one look-up for the words of context, noise and target: a look-up has a gradient of
+        V×F, and two of them would be added up."""
+        words = SampledWords.of(draw, target_B)
+        ids = torch.cat([context_BN.flatten(), words.ids]) + self.first_word(language)
+        context, others = rows_of(self.W_fv, ids).split([context_BN.numel(), len(words.ids)])
+        f_BF = self.hidden_of(context.unflatten(0, context_BN.shape), attribute)
+        return words.nll(f_BF, others, self.output(language)[1])
+
+    def first_word(self, language: int) -> int:
+        """The row of W_fv where the language's words begin."""
+        return 0
 
     def condition(self, r: Tensor, x: Tensor) -> Tensor:
         """f of `W_fk r̂` (…×F) under x (…×D). It is affine in x, so that inference is convex."""
@@ -228,12 +255,15 @@ class UnsharedLM(MultiplicativeLM):
         for size in sizes:
             self.bounds.append(self.bounds[-1] + size)
 
+    def first_word(self, language: int) -> int:
+        return self.bounds[language]
+
     def words(self, language: int) -> slice:
         """Rows of `W_fv` and `b` that belong to the language."""
         return slice(self.bounds[language], self.bounds[language + 1])
 
     def hidden(self, context_BN: Tensor, attribute: Tensor | Blend | None = None, language: int = 0) -> Tensor:
-        return super().hidden(context_BN + self.bounds[language], attribute)
+        return super().hidden(context_BN + self.first_word(language), attribute)
 
     def output(self, language: int = 0) -> tuple[Tensor, Tensor]:
         rows = self.words(language)
@@ -269,6 +299,13 @@ class TensorLM(ConditionedModel):
 
     def embeddings(self, x_D: Tensor | None = None) -> Tensor:
         return self.R if x_D is None else self.T @ x_D
+
+
+def dropped(f: Tensor, share: float) -> Tensor:
+    """`functional.dropout` in training, by uniform numbers, which are made in a third of the time of its own."""
+    if not share:
+        return f
+    return f * (torch.rand_like(f) >= share).to(f.dtype).div_(1 - share)
 
 
 def start_contexts(C: Tensor) -> None:

@@ -10,6 +10,7 @@ each: all words (G = 1, S = V), or noise words.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import torch
@@ -17,7 +18,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from atd.candidates import Candidates, locate
-from atd.noise import NoiseDraw
+from atd.noise import NoiseDraw, NoiseWords
 from atd.softmax_kernel import Targets, losses, softmax_pass
 
 
@@ -39,22 +40,46 @@ def sampled_nll(
     Without the correction frequent words, drawn often, would be pushed down; with it the estimate tends to
     the exact softmax as S grows. A noise word equal to the target is left out: it would be counted twice.
     """
-    noise = draw.candidates(len(h_BH), b_V.device)
-    ids_GS = noise.ids_GS
-    target_B = functional.pad(target_B, noise.filling)
-    slot_B = locate(ids_GS, target_B.view(len(ids_GS), -1)).flatten()
-    W, b = _rows(torch.cat([ids_GS.flatten(), target_B]), W_VH, b_V)
-    parts = [ids_GS.numel(), len(target_B)]
-    W, own_BH = W.split(parts)  # the gradients of slices would be zero-filled arrays of the whole
-    b, own_B = b.split(parts)
-    W_GSH = W.unflatten(0, ids_GS.shape)
-    b_GS = b.view_as(ids_GS) + noise.log_weight_GS
-    return _nll(_Inputs(h_BH, W_GSH, b_GS, own_BH, own_B, slot_B), reduction, noise.filling)
+    words = SampledWords.of(draw, target_B)
+    return words.nll(h_BH, rows_of(W_VH, words.ids), b_V, reduction)
 
 
-def _rows(ids: Tensor, W_VH: Tensor, b_V: Tensor) -> tuple[Tensor, Tensor]:
-    """Vectors and biases of some words."""
-    return functional.embedding(ids, W_VH), functional.embedding(ids, b_V[:, None])[:, 0]
+@dataclass
+class SampledWords:
+    """The words that a sampled softmax needs rows of: the noise words of every group, then the targets."""
+
+    noise: NoiseWords
+    target_B: Tensor  # with the filling of the first and the last group
+
+    @classmethod
+    def of(cls, draw: NoiseDraw, target_B: Tensor) -> SampledWords:
+        noise = draw.candidates(len(target_B), target_B.device)
+        return cls(noise, functional.pad(target_B, noise.filling))
+
+    @property
+    def ids(self) -> Tensor:
+        return torch.cat([self.noise.ids_GS.flatten(), self.target_B])
+
+    def nll(self, h_BH: Tensor, rows: Tensor, b_V: Tensor, reduction: str = "mean") -> Tensor:
+        """The loss; `rows` are the vectors of `ids`."""
+        ids_GS = self.noise.ids_GS
+        slot_B = locate(ids_GS, self.target_B.view(len(ids_GS), -1)).flatten()
+        parts = [ids_GS.numel(), len(self.target_B)]
+        W, own_BH = rows.split(parts)  # the gradients of slices would be zero-filled arrays of the whole
+        b, own_B = rows_of(b_V[:, None], self.ids)[:, 0].split(parts)
+        W_GSH = W.unflatten(0, ids_GS.shape)
+        b_GS = b.view_as(ids_GS) + self.noise.log_weight_GS
+        return _nll(_Inputs(h_BH, W_GSH, b_GS, own_BH, own_B, slot_B), reduction, self.noise.filling)
+
+
+def rows_of(table: Tensor, ids: Tensor) -> Tensor:
+    """The rows of some words, as `functional.embedding` gives them.
+
+    On a CPU the gradient of `index_select` takes two thirds of the time; on a GPU it would not be the same every time.
+    """
+    if table.device.type != "cpu":
+        return functional.embedding(ids, table)
+    return table.index_select(0, ids.flatten()).unflatten(0, ids.shape)
 
 
 class _Inputs(NamedTuple):

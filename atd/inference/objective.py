@@ -158,10 +158,11 @@ class Problem:
         slope_GE = torch.empty_like(y_GE)
         chunks = self._chunks()
         longest = chunks[0].stop if chunks else 0
-        buffer = x_nD.new_empty(longest, self.real_GR.shape[1], self.candidates.S)  # one for all: new pages are slow
+        size = self.real_GR.shape[1] * self.candidates.S
+        buffer = x_nD.new_empty(longest * size)  # one for all: new pages are slow
         for at in chunks:
             likely = None if likely_GV is None else likely_GV[at]
-            nll_GR[at], slope_GE[at] = self._chunk(at, y_GE[at], buffer[: at.stop - at.start], likely)
+            nll_GR[at], slope_GE[at] = self._chunk(at, y_GE[at], buffer[: (at.stop - at.start) * size], likely)
         nll_n = x_nD.new_zeros(len(x_nD), dtype=torch.double)
         nll_n.index_add_(0, self.text_G, (nll_GR * self.real_GR).sum(1).double())
         slope_nE = x_nD.new_zeros(len(x_nD), slope_GE.shape[1]).index_add_(0, self.text_G, slope_GE)
@@ -176,7 +177,7 @@ class Problem:
         pieces = max(1, LOGITS // (R * self.candidates.S))
         return [slice(i, min(i + pieces, G)) for i in range(0, G, pieces)]
 
-    def _chunk(self, at: slice, y_GE: Tensor, out_GRS: Tensor, likely_GV: Tensor | None) -> tuple[Tensor, Tensor]:
+    def _chunk(self, at: slice, y_GE: Tensor, buffer: Tensor, likely_GV: Tensor | None) -> tuple[Tensor, Tensor]:
         """−log P (G×R) and its gradient in y (G×E) of some pieces."""
         words = self.candidates.part(at)
         r_GRF = self.r_GRF[at]
@@ -188,19 +189,17 @@ class Problem:
         if self.tau != 1:
             h_GRP[..., : words.columns.bias.stop] /= self.tau
         groups = (1, -1) if words.shared else (G, R)  # where all pieces share their words they are one large group
+        powers_GSR = buffer.view(groups[0], words.S, groups[1])
         found = sum_powers(
-            h_GRP.view(*groups, words.columns.P),
-            words,
-            self.slot_GR[at].view(groups),
-            goal_GR.view(groups),
-            out_GRS.view(*groups, words.S),
+            h_GRP.view(*groups, words.columns.P), words, self.slot_GR[at].view(groups), goal_GR.view(groups), powers_GSR
         )
         share_G1R = (self.real_GR[at].view(groups) / found.Z_GR).view(G, 1, R)
-        sums_GRF = found.sums_GRP.view(G, R, -1)[..., words.columns.vector]
+        sums_GRF = found.sums_GRP.reshape(G, R, -1)[..., words.columns.vector]
         slope_G1E = self.effect.gather(share_G1R * (LOG2 / self.tau), sums_GRF, r_GRF)
         slope_G1E -= torch.bmm(share_G1R * found.others_GR.view(G, 1, R), own_GRE)
         if likely_GV is not None:
-            torch.bmm(share_G1R, out_GRS, out=likely_GV[:, None])
+            powers_GSR = powers_GSR.view(words.S, G, R).transpose(0, 1) if words.shared else powers_GSR
+            torch.bmm(powers_GSR, share_G1R.mT, out=likely_GV[..., None])
         return found.log_Z().view(G, R), slope_G1E[:, 0]
 
     def steepness(self) -> Tensor:

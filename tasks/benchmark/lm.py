@@ -129,7 +129,7 @@ def bf16(bench: Bench) -> dict[str, dict[str, float]]:
 def _with_perplexity(bench: Bench, seconds: dict[str, np.ndarray], target: float, way: str, most: float):
     """A row of speed that counts only if training this way reaches `most` times the exact way's perplexity."""
     exact, ours = (perplexity(bench, w) for w in ("exact", way))
-    more = {"perplexity_exact": exact, f"perplexity_{way}": ours, "perplexity_ratio": ours / exact}
+    more: dict[str, Any] = {"perplexity_exact": exact, f"perplexity_{way}": ours, "perplexity_ratio": ours / exact}
     rate = B / float(np.median(seconds["ours"]))
     return faster(seconds, target, ok=ours <= most * exact, words_per_second=rate, **more)
 

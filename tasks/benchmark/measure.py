@@ -79,7 +79,7 @@ def faster(
     """How many times faster "ours" is than the fastest of the rivals; with several, also than each (`vs_…`)."""
     strongest = min(rivals, key=lambda name: float(np.median(seconds[name])))
     ratio_of = {name: float(np.median(seconds[name] / seconds["ours"])) for name in rivals}
-    each = {f"vs_{name}": ratio for name, ratio in ratio_of.items()} if len(rivals) > 1 else {}
+    each: dict[str, Any] = {f"vs_{name}": ratio for name, ratio in ratio_of.items()} if len(rivals) > 1 else {}
     return row(seconds[strongest] / seconds["ours"], target, **each, **more) | _medians(seconds, strongest)
 
 
