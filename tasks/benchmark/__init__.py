@@ -24,9 +24,10 @@ __all__ = ["FITS", "GROUPS", "Settings", "run"]
 
 # What is measured: the rows it gives, and the function of this package that gives them.
 MEASUREMENTS = {
-    ("lm_exact", "lm_exact_gemm_fraction"): "lm.exact",
-    ("lm_sampled",): "lm.sampled",
-    ("lm_exact_bf16", "lm_sampled_bf16"): "lm.bf16",
+    ("lm_exact", "lm_exact_products", "lm_exact_gemm_fraction"): "softmax.exact",
+    ("lm_sampled",): "softmax.sampled",
+    ("lm_exact_bf16", "lm_sampled_bf16"): "softmax.bf16",
+    ("time_to_quality",): "softmax.time_to_quality",
     ("fit_overhead",): "lm.lightning_fit",
     ("attributes_1m",): "lm.attributes",
     ("memory_v100k",): "memory.exact_v100k",

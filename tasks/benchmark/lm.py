@@ -1,4 +1,4 @@
-"""The language model's training step: exact, sampled, inside Lightning, and with a million attributes.
+"""The language model's training step: as it is timed, inside Lightning, and with a million attributes.
 
 B batch, N context size, K word dim, D attribute dim, F factors, V vocabulary, A attributes.
 """
@@ -10,7 +10,6 @@ import io
 import itertools
 import tempfile
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,9 @@ from atd.design import Design
 from atd.lm import MultiplicativeLM
 from atd.noise import Noise
 from atd.optim import PaperSGD, RowAdaGrad, parameter_groups
-from atd.precision import bf16_pays
 from atd.windows import WindowBatch
 from tasks.benchmark import synthetic
-from tasks.benchmark.measure import Bench, alternate, faster, row, slower
+from tasks.benchmark.measure import Bench, alternate, faster, slower
 from tasks.benchmark.naive import NaiveLM, train_step
 
 V, K, F, D, N, A, B = 20_000, 100, 100, 50, 5, 1000, 2048
@@ -84,79 +82,6 @@ def work(V: int = V, F: int = F, B: int = B, K: int = K) -> float:
     """
     contexts = min(N * F * F, N * F * K + N * K * K + K * F)
     return 3 * 2.0 * B * (V * F + contexts + D * F)
-
-
-def exact(bench: Bench) -> dict[str, dict[str, float]]:
-    functions: dict[str, Callable[[], object]] = {"ours": our_step(bench.device), "rival": naive_step(bench.device)}
-    functions |= {f"gemm{n}": square(n, bench.device) for n in SQUARES}
-    seconds = alternate(functions, bench.rounds)
-    rates = {n: 2.0 * n**3 / seconds[f"gemm{n}"] for n in SQUARES}
-    best = max(rates, key=lambda n: np.median(rates[n]))
-    rate = work() / seconds["ours"]
-    gflops: dict[str, Any] = {
-        "gflops": float(np.median(rate)) / 1e9,
-        "gemm_gflops": float(np.median(rates[best])) / 1e9,
-    }
-    return {
-        "lm_exact": faster(seconds, 2.5, words_per_second=B / float(np.median(seconds["ours"]))),
-        "lm_exact_gemm_fraction": row(rate / rates[best], 0.65, **gflops),
-    }
-
-
-def sampled(bench: Bench) -> dict[str, dict[str, float]]:
-    functions = {"ours": our_step(bench.device, sampled=True), "rival": naive_step(bench.device)}
-    return {"lm_sampled": _with_perplexity(bench, alternate(functions, bench.rounds), 30, "sampled", 1.03)}
-
-
-def bf16(bench: Bench) -> dict[str, dict[str, float]]:
-    """Both steps with products in bf16 (`trainer.precision=bf16-mixed`), where the processor has them."""
-    if not bf16_pays(bench.device.type):
-        print("lm_exact_bf16, lm_sampled_bf16: left out, this processor emulates bf16")
-        return {}
-    functions = {
-        "exact": our_step(bench.device, bf16=True),
-        "sampled": our_step(bench.device, sampled=True, bf16=True),
-        "rival": naive_step(bench.device),
-    }
-    seconds = alternate(functions, bench.rounds)
-    exact, sampled = ({"ours": seconds[name], "rival": seconds["rival"]} for name in ("exact", "sampled"))
-    return {
-        "lm_exact_bf16": _with_perplexity(bench, exact, 2.5, "bf16", 1.01),
-        "lm_sampled_bf16": _with_perplexity(bench, sampled, 30, "sampled_bf16", 1.03),
-    }
-
-
-def _with_perplexity(bench: Bench, seconds: dict[str, np.ndarray], target: float, way: str, most: float):
-    """A row of speed that counts only if training this way reaches `most` times the exact way's perplexity."""
-    exact, ours = (perplexity(bench, w) for w in ("exact", way))
-    more: dict[str, Any] = {"perplexity_exact": exact, f"perplexity_{way}": ours, "perplexity_ratio": ours / exact}
-    rate = B / float(np.median(seconds["ours"]))
-    return faster(seconds, target, ok=ours <= most * exact, words_per_second=rate, **more)
-
-
-@cache
-def perplexity(bench: Bench, way: str, epochs: int = 2) -> float:
-    """Exact held-out perplexity after training exactly, on the sampled softmax, in bf16 or both: same start, same
-    batches, a step size that falls to zero."""
-    from tasks.learning.corpora import open_corpus
-
-    data = open_corpus(bench.cfg, batch_size=B)
-    counts = torch.from_numpy(data.vocabulary.counts)
-    steps = min(bench.size(300, 60), len(data.loader("train", True)))
-    noise = Noise(counts).to(bench.device) if "sampled" in way else None
-    torch.manual_seed(bench.cfg.seed)
-    model = MultiplicativeLM(len(counts), K, D, F, data.context, len(data.attributes)).to(bench.device)
-    model.start_bias(counts)
-    optimiser = torch.optim.Adam(model.parameters(), lr=0.003, fused=True)
-    falling = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, epochs * steps)
-    for _ in range(epochs):
-        for batch in itertools.islice(data.loader("train", True), steps):
-            step(model, optimiser, batch.to(bench.device), noise, "bf16" in way)
-            falling.step()
-    with torch.no_grad():
-        held = (batch.to(bench.device) for batch in itertools.islice(data.loader("val"), 40))
-        nll = [model.nll(b.context, b.target, b.attribute, reduction="none") for b in held]
-    return float(torch.cat(nll).mean().exp())
 
 
 def attributes(bench: Bench) -> dict[str, dict[str, float]]:

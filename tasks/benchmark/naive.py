@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
-from atd.lm import NextWordModel
+from atd.lm import MultiplicativeLM, NextWordModel
 from atd.vocabulary import BOS_ID
 from atd.windows import WindowBatch
 
@@ -27,10 +27,26 @@ class NaiveLM(nn.Module):
         self.contexts = nn.Linear(N * K, K, bias=False)
         self.bias = nn.Parameter(torch.zeros(V))
 
-    def forward(self, context_BN: Tensor, attribute_B: Tensor) -> Tensor:
+    @classmethod
+    def like(cls, ours: MultiplicativeLM) -> NaiveLM:
+        """With the weights of our model."""
+        (V, F), (A, D), (N, K, _) = ours.W_fv.shape, ours.L.shape, ours.C.shape
+        naive = cls(V, K, D, F, N, A).to(ours.b.device)
+        with torch.no_grad():
+            naive.words.weight.copy_(ours.W_fv)
+            naive.attributes.weight.copy_(ours.L)
+            naive.factors.weight.copy_(ours.W_fk)
+            naive.gate.weight.copy_(ours.W_fd)
+            naive.contexts.weight.copy_(ours.C.permute(1, 0, 2).flatten(1))
+            naive.bias.copy_(ours.b)
+        return naive
+
+    def hidden(self, context_BN: Tensor, attribute_B: Tensor) -> Tensor:
         r_BK = self.contexts((self.words(context_BN) @ self.factors.weight).flatten(1))
-        f_BF = self.factors(r_BK) * self.gate(self.attributes(attribute_B).relu())
-        return functional.linear(f_BF, self.words.weight, self.bias)
+        return self.factors(r_BK) * self.gate(self.attributes(attribute_B).relu())
+
+    def forward(self, context_BN: Tensor, attribute_B: Tensor) -> Tensor:
+        return functional.linear(self.hidden(context_BN, attribute_B), self.words.weight, self.bias)
 
 
 def train_step(model: nn.Module, optimiser: torch.optim.Optimizer, batch: WindowBatch) -> None:

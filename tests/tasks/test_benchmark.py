@@ -9,14 +9,28 @@ import numpy as np
 import pytest
 import torch
 from hydra import compose, initialize_config_dir
-from torch.nn import functional
 
 from atd.errors import AtdError
 from atd.lm import MultiplicativeLM
-from tasks.benchmark import NAMES, chosen, generation, inference, lm, markdown, memory, neighbours, ranking, synthetic
+from tasks.benchmark import (
+    NAMES,
+    chosen,
+    generation,
+    inference,
+    lm,
+    markdown,
+    memory,
+    neighbours,
+    quality,
+    ranking,
+    rivals,
+    softmax,
+    synthetic,
+)  # fmt: skip
 from tasks.benchmark.growth import Growth, exponent
 from tasks.benchmark.measure import Bench, alternate, faster, row, slower
 from tasks.benchmark.naive import NaiveLM, PaddedRanking, sample_one_by_one
+from tasks.benchmark.rivals import SampledLoss, chunked_loss, naive_loss
 from tasks.engine.report import write_metrics
 from tasks.engine.result import Result
 
@@ -75,21 +89,19 @@ def test_what_to_measure():
 def test_the_naive_module_is_the_same_model():
     """Given our weights it gives our logits: the rival does the same work."""
     torch.manual_seed(0)
-    ours, naive = MultiplicativeLM(50, 6, 4, 5, 3, 7), NaiveLM(50, 6, 4, 5, 3, 7)
+    ours = MultiplicativeLM(50, 6, 4, 5, 3, 7)
     with torch.no_grad():
         for p in ours.parameters():
             p.copy_(torch.randn(p.shape))
-        naive.words.weight.copy_(ours.W_fv)
-        naive.attributes.weight.copy_(ours.L)
-        naive.factors.weight.copy_(ours.W_fk)
-        naive.gate.weight.copy_(ours.W_fd)
-        naive.contexts.weight.copy_(ours.C.permute(1, 0, 2).flatten(1))
-        naive.bias.copy_(ours.b)
+    naive = NaiveLM.like(ours)
     batch = synthetic.batch(20, 3, 50, 7, torch.device("cpu"))
     context, target, attribute = batch.context, batch.target, batch.attribute
     torch.testing.assert_close(naive(context, attribute), ours.logits(context, attribute), rtol=1e-4, atol=1e-4)
-    loss = functional.cross_entropy(naive(context, attribute), target)
-    torch.testing.assert_close(loss, ours.nll(context, target, attribute), rtol=1e-5, atol=1e-5)
+    loss = ours.nll(context, target, attribute)
+    for rival in (naive_loss, chunked_loss(16)):
+        torch.testing.assert_close(rival(naive, batch), loss, rtol=1e-5, atol=1e-5)
+    many = torch.stack([SampledLoss(torch.full((50,), 1 / 50), 20_000)(naive, batch) for _ in range(20)])
+    torch.testing.assert_close(many.mean(), loss, rtol=0.02, atol=0)
 
 
 def test_padding_changes_no_sentence():
@@ -128,10 +140,13 @@ def test_the_table_for_the_docs():
 
 
 def test_guard_training_steps(bench, monkeypatch):
-    monkeypatch.setattr(lm, "perplexity", lambda bench, way: 1.0)
-    found = lm.exact(bench)
-    assert found["lm_exact"]["ratio"] > 1.2 and found["lm_exact_gemm_fraction"]["ratio"] > 0.35
-    assert lm.sampled(bench)["lm_sampled"]["ratio"] > 12
+    monkeypatch.setattr(quality.Study, "after", lambda study, way, steps=None: 1.0)
+    monkeypatch.setattr(rivals, "compiled_loss", lambda: None)  # half a minute
+    found = softmax.exact(bench)
+    assert found["lm_exact"]["ratio"] > 0.9 and found["lm_exact_products"]["ratio"] > 0.6
+    assert found["lm_exact_gemm_fraction"]["ratio"] > 0.35
+    found = softmax.sampled(bench)["lm_sampled"]
+    assert found["ratio"] > 1 and found["vs_naive"] > 12
 
 
 def test_guard_attributes_and_memory(bench):
@@ -151,7 +166,7 @@ def test_guard_generation(bench):
 def test_guard_inference(bench):
     beside_gensim = inference.against_gensim(bench)["infer_vs_gensim"]
     assert beside_gensim["ratio"] > 1
-    for quality in ("auc", "rival_auc", "dbow_auc", "average_auc"):  # they differ by less than a test may rely on
-        assert 0.7 < beside_gensim[quality] < 0.97, quality
+    for name in ("auc", "rival_auc", "dbow_auc", "average_auc"):  # they differ by less than a test may rely on
+        assert 0.7 < beside_gensim[name] < 0.97, name
     found = inference.against_sgd(bench)["infer_vs_sgd"]
     assert found["ratio"] > 4 and found["sgd_gap"] <= inference.GAP

@@ -77,7 +77,7 @@ def test_newton_ends_where_nothing_pulls(kind, factor):
         problem = in_double(make(kind, sharpened(factor)), make_texts(n), draw_prior())
         limit_n = torch.full((n,), L2 * 1e-6).double()
         found = newton.minimise(problem, problem.project(problem.prior_nD), limit_n, torch.full((n,), 200))
-        alone = [problem.select(torch.tensor([i])) for i in range(n)]  # as it was solved: rounding is another in a batch
+        alone = [problem.select(torch.tensor([i])) for i in range(n)]  # as it was solved: a batch rounds otherwise
         pull = torch.cat([one.pull(one.evaluate(found.x[i : i + 1])).norm(dim=1) for i, one in enumerate(alone)])
     assert found.converged.all() and (pull <= limit_n).all() and found.iterations.double().mean() < 50
 

@@ -1,0 +1,113 @@
+"""How good a model is after training: exact held-out perplexity, by the ways of training that are timed."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cache
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from atd.lm import MultiplicativeLM
+from atd.noise import Noise
+from atd.windows import WindowBatch
+from tasks.benchmark.lm import B, D, F, K, step
+from tasks.benchmark.measure import Bench
+from tasks.benchmark.naive import NaiveLM
+from tasks.benchmark.rivals import SampledLoss, chunked_loss, noise_shares, steps_of
+
+EQUAL = 1.03  # perplexities that differ by less count as equal
+LENGTHS = (75, 100, 150, 200, 300, 450, 600)  # steps of a training, of which the shortest that is good enough counts
+Take = Callable[[WindowBatch], None]
+
+
+@cache
+def study_of(bench: Bench) -> Study:
+    """One for all rows: a training is made once."""
+    return Study(bench)
+
+
+@dataclass
+class Study:
+    """Held-out perplexity after training in several ways, from one start and on the same batches.
+
+    A way of ours is `exact`, `sampled`, `bf16` or `sampled_bf16`; of the rival `chunks`, an exact softmax, or
+    `shared_512`, so many noise words for the whole batch. The step size falls to zero.
+    """
+
+    bench: Bench
+    found: dict[tuple[str, int], float] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        from tasks.learning.corpora import open_corpus
+
+        self.data = open_corpus(self.bench.cfg, batch_size=B)
+        self.counts = torch.from_numpy(self.data.vocabulary.counts)
+        self.long = 2 * min(self.bench.size(300, 60), len(self.data.loader("train", True)))
+
+    def equal(self, way: str) -> bool:
+        return self.after(way) <= EQUAL * self.after("exact")
+
+    def after(self, way: str, steps: int | None = None) -> float:
+        """Exact held-out perplexity."""
+        key = way, steps or self.long
+        if key not in self.found:
+            self.found[key] = self._train(*key)
+        return self.found[key]
+
+    def steps_until(self, way: str, goal: float) -> int | None:
+        """Of the shortest training that is good enough; None if none is."""
+        return next((n for n in LENGTHS if n <= self.long and self.after(way, n) <= goal), None)
+
+    def timed_step(self, way: str) -> Callable[[], None]:
+        take = self._trainer(way)[1]
+        batches = itertools.cycle(list(itertools.islice(self.data.loader("train", True), 4)))
+        return lambda: take(next(batches))
+
+    def _trainer(self, way: str) -> tuple[MultiplicativeLM | NaiveLM, Take, torch.optim.Optimizer]:
+        """A model at its start, a function that takes a step, and the optimiser."""
+        torch.manual_seed(self.bench.cfg.seed)
+        ours = MultiplicativeLM(len(self.counts), K, D, F, self.data.context, len(self.data.attributes))
+        ours.to(self.bench.device).start_bias(self.counts)
+        if way == "chunks" or way.startswith("shared_"):
+            return self._rival(NaiveLM.like(ours), way)
+        noise = Noise(self.counts).to(self.bench.device) if "sampled" in way else None
+        optimiser = torch.optim.Adam(ours.parameters(), lr=0.003, fused=True)
+        return ours, lambda batch: step(ours, optimiser, batch, noise, "bf16" in way), optimiser
+
+    def _rival(self, model: NaiveLM, way: str) -> tuple[NaiveLM, Take, torch.optim.Optimizer]:
+        shares = noise_shares(self.counts).to(self.bench.device)
+        loss = chunked_loss(256) if way == "chunks" else SampledLoss(shares, int(way.removeprefix("shared_")))
+        optimiser = torch.optim.Adam(model.parameters(), lr=0.003, fused=True)
+
+        def take(batch: WindowBatch) -> None:
+            steps_of(model, optimiser, iter([batch]), {"loss": loss})["loss"]()
+
+        return model, take, optimiser
+
+    def _train(self, way: str, steps: int) -> float:
+        model, take, optimiser = self._trainer(way)
+        falling = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, steps)
+        for batch in itertools.islice(self._batches(), steps):
+            take(batch.to(self.bench.device))
+            falling.step()
+        return self._perplexity(model)
+
+    def _batches(self) -> Iterator[WindowBatch]:
+        """Epoch after epoch of the first half of a long training's steps."""
+        while True:
+            yield from itertools.islice(self.data.loader("train", True), self.long // 2)
+
+    @torch.no_grad()
+    def _perplexity(self, model: MultiplicativeLM | NaiveLM) -> float:
+        held = (batch.to(self.bench.device) for batch in itertools.islice(self.data.loader("val"), 40))
+        return float(torch.cat([nll_of(model, batch) for batch in held]).mean().exp())
+
+
+def nll_of(model: MultiplicativeLM | NaiveLM, batch: WindowBatch) -> Tensor:
+    if isinstance(model, NaiveLM):
+        return functional.cross_entropy(model(batch.context, batch.attribute), batch.target, reduction="none")
+    return model.nll(batch.context, batch.target, batch.attribute, reduction="none")

@@ -1,0 +1,129 @@
+"""A training step beside the strongest rivals: exact or sampled softmax, fp32 or bf16; and how soon a model is good.
+
+B batch, N context size, K word dim, D attribute dim, F factors, V vocabulary, A attributes, P columns of a product.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+
+from atd.candidates import Columns
+from atd.precision import bf16_pays
+from atd.softmax_kernel import rows_at_once
+from tasks.benchmark import synthetic
+from tasks.benchmark.lm import SQUARES, A, B, D, F, K, N, V, our_step, square, work
+from tasks.benchmark.measure import Bench, alternate, faster, row
+from tasks.benchmark.naive import NaiveLM
+from tasks.benchmark.quality import study_of
+from tasks.benchmark.rivals import SHARED, Loss, SampledLoss, exact_losses, naive_loss, noise_shares, steps_of
+
+GOOD = 1.08  # times the perplexity of exact training: the quality that a training is timed until
+Functions = dict[str, Callable[[], object]]
+
+
+def exact(bench: Bench) -> dict[str, dict[str, float]]:
+    losses = exact_losses()
+    functions: Functions = {"ours": our_step(bench.device), **rival_steps(bench, losses)}
+    functions |= {f"gemm{n}": square(n, bench.device) for n in SQUARES} | {"products": products(bench.device)}
+    seconds = alternate(functions, bench.rounds)
+    rates = {n: 2.0 * n**3 / seconds[f"gemm{n}"] for n in SQUARES}
+    best = max(rates, key=lambda n: np.median(rates[n]))
+    rate = work() / seconds["ours"]
+    gflops: dict[str, Any] = {
+        "gflops": float(np.median(rate)) / 1e9,
+        "gemm_gflops": float(np.median(rates[best])) / 1e9,
+    }
+    words = B / float(np.median(seconds["ours"]))
+    return {
+        "lm_exact": faster(seconds, 1.5, tuple(losses), words_per_second=words),
+        "lm_exact_products": row(seconds["products"] / seconds["ours"], 0.9),
+        "lm_exact_gemm_fraction": row(rate / rates[best], 0.65, **gflops),
+    }
+
+
+def sampled(bench: Bench) -> dict[str, dict[str, float]]:
+    """Against as many shared noise words as the rival needs for our perplexity."""
+    study = study_of(bench)
+    ours = study.after("sampled")
+    counts = torch.from_numpy(synthetic.word_counts(V))
+    shared = next((S for S in SHARED if study.after(f"shared_{S}") <= ours), SHARED[-1])
+    losses: dict[str, Loss] = {"shared": SampledLoss(noise_shares(counts), shared), "naive": naive_loss}
+    functions: Functions = {"ours": our_step(bench.device, sampled=True), **rival_steps(bench, losses)}
+    seconds = alternate(functions, bench.rounds)
+    more: dict[str, Any] = {"perplexity": ours, "rival_perplexity": study.after(f"shared_{shared}"), "shared": shared}
+    return {"lm_sampled": faster(seconds, 3, tuple(losses), ok=study.equal("sampled"), **more)}
+
+
+def bf16(bench: Bench) -> dict[str, dict[str, float]]:
+    """Products in bf16 on both sides (`trainer.precision=bf16-mixed`), where the processor has them."""
+    if not bf16_pays(bench.device.type):
+        print("lm_exact_bf16, lm_sampled_bf16: left out, this processor emulates bf16")
+        return {}
+    study = study_of(bench)
+    losses = exact_losses()
+    functions: Functions = {
+        "exact": our_step(bench.device, bf16=True),
+        "sampled": our_step(bench.device, sampled=True, bf16=True),
+        **rival_steps(bench, losses, bf16=True),
+    }
+    seconds = alternate(functions, bench.rounds)
+    return {
+        f"lm_{way}_bf16": faster(
+            {**seconds, "ours": seconds[way]},
+            target,
+            tuple(losses),
+            ok=study.equal(name),
+            perplexity=study.after(name),
+            perplexity_exact=study.after("exact"),
+        )
+        for way, name, target in (("exact", "bf16", 2.0), ("sampled", "sampled_bf16", 15.0))
+    }
+
+
+def time_to_quality(bench: Bench) -> dict[str, dict[str, float]]:
+    """Seconds of training until held-out perplexity is within 8 % of that of a long exact training.
+
+    Each side takes the shortest training that ends there, with a step size that falls to zero, and the rival the
+    fastest of its losses. The seconds are those of a step, timed in turns, times the steps.
+    """
+    study = study_of(bench)
+    goal = GOOD * study.after("exact")
+    ours = "sampled_bf16" if bf16_pays(bench.device.type) else "sampled"
+    ways = [ours, "chunks", *(f"shared_{S}" for S in SHARED)]
+    needed = {way: steps for way in ways if (steps := study.steps_until(way, goal)) is not None}
+    seconds = alternate({way: study.timed_step(way) for way in needed}, bench.rounds)
+    whole = {way: seconds[way] * needed[way] for way in needed}
+    whole["ours"] = whole.pop(ours)
+    rivals = tuple(way for way in whole if way != "ours")
+    taken: dict[str, Any] = {f"steps_{way}": n for way, n in needed.items()}
+    return {"time_to_quality": faster(whole, 4, rivals, goal=goal, **taken)}
+
+
+def rival_steps(bench: Bench, losses: Mapping[str, Loss], bf16: bool = False) -> Functions:
+    """Steps of the module of embeddings and linear layers, with momentum."""
+    torch.manual_seed(0)
+    model = NaiveLM(V, K, D, F, N, A).to(bench.device)
+    optimiser = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
+    batches = itertools.cycle([synthetic.batch(B, N, V, A, bench.device, seed) for seed in range(4)])
+    return dict(steps_of(model, optimiser, batches, losses, bf16))
+
+
+def products(device: torch.device) -> Callable[[], None]:
+    """The three products of an exact step alone, in the chunks of our kernel."""
+    P, rows = Columns(F).P, rows_at_once(V)
+    table, h_BP, logits = (torch.randn(n, m, device=device) for n, m in ((V, P), (B, P), (V, rows)))
+    sums, dtable = torch.empty(P, rows, device=device), torch.empty(V, P, device=device)
+    out = torch.empty_like(logits)
+
+    def three() -> None:
+        for i in range(0, B, rows):
+            torch.mm(table, h_BP[i : i + rows].T, out=out)
+            torch.mm(table.T, logits, out=sums)
+            torch.mm(logits, h_BP[i : i + rows], out=dtable)
+
+    return three
