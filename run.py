@@ -50,9 +50,11 @@ def fail(line: str) -> NoReturn:
 
 
 def main() -> int:
+    from atd.machine import prepare
+
+    prepare()  # before PyTorch is there
     import hydra
 
-    from atd.allocator import keep_pages
     from atd.errors import AtdError
     from tasks.engine import processes
     from tasks.engine.explanation import explain
@@ -60,7 +62,6 @@ def main() -> int:
     from tasks.engine.job import resume_arguments
     from tasks.engine.signals import Stopped, stop_on_signals
 
-    keep_pages()
     stop_on_signals()
     if processes.rank() > 0:  # of torchrun or srun: needs no configuration, and no folder of its own
         processes.serve()

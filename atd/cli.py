@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from atd.errors import AtdError
+from atd.machine import prepare
 
 EXAMPLES = {
     "fit": "atd fit reviews.csv --text text --attributes age gender --out trained.ckpt",
@@ -52,10 +53,9 @@ class Parser(argparse.ArgumentParser):
 def main(words: Sequence[str] | None = None) -> int:
     asked = parser().parse_args(words)
     try:
+        prepare()  # before PyTorch is there
         from atd import commands  # here: --help does not pay for PyTorch
-        from atd.allocator import keep_pages
 
-        keep_pages()
         getattr(commands, asked.command)(asked)
     except AtdError as error:
         print(f"error: {error}", file=sys.stderr)
