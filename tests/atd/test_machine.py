@@ -14,8 +14,8 @@ from atd.machine import prepare
 {call}
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(20):
-        torch.ones(2_000_000)
+    for _ in range(3):
+        torch.ones(12_000_000)
     return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
 faults()
 print(faults())
