@@ -50,9 +50,6 @@ def fail(line: str) -> NoReturn:
 
 
 def main() -> int:
-    from atd.machine import prepare
-
-    prepare()  # before PyTorch is there
     import hydra
 
     from atd.errors import AtdError
@@ -81,4 +78,7 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    from atd.machine import prepare
+
+    prepare()
     sys.exit(main())

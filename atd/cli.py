@@ -50,10 +50,15 @@ class Parser(argparse.ArgumentParser):
         self.exit(1, f"error: {message}; {self.prog} --help says more\n")
 
 
+def program() -> int:
+    """The command as it is installed: a process of its own."""
+    prepare()
+    return main()
+
+
 def main(words: Sequence[str] | None = None) -> int:
     asked = parser().parse_args(words)
     try:
-        prepare()  # before PyTorch is there
         from atd import commands  # here: --help does not pay for PyTorch
 
         getattr(commands, asked.command)(asked)
@@ -161,4 +166,4 @@ def _version() -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(program())

@@ -19,6 +19,7 @@ from typing import TextIO
 import lightning.pytorch  # noqa: F401  what every fork would import anew
 
 import tasks.attributes  # noqa: F401
+from atd.machine import wanted
 
 ROOT = Path(__file__).parent.parent
 
@@ -56,6 +57,7 @@ def perform(words: tuple[str, ...], environment: dict[str, str], out: TextIO, er
     stand_alone(out.fileno(), err.fileno())
     os.chdir(ROOT)
     os.environ |= environment
+    os.environ |= wanted(os.environ)  # so that run.py does not start the process again, which is pytest's
     sys.argv = ["run.py", *words]
     runpy.run_path(str(ROOT / "run.py"), run_name="__main__")
 

@@ -170,7 +170,7 @@ def test_help_does_not_pay_for_pytorch():
     code = "import sys; from atd.cli import parser; parser(); assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    assert project["scripts"] == {"atd": "atd.cli:main"}
+    assert project["scripts"] == {"atd": "atd.cli:program"}
 
 
 def written(folder: Path) -> list[Path]:

@@ -1,47 +1,36 @@
-"""Memory is kept and threads are patient, unless the environment says otherwise."""
+"""Programs start with patient threads and large pages, unless the environment says otherwise."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-AGAIN = """
-import resource, torch
+from atd.machine import PATIENCE, TUNABLES, wanted
+
+SAYS = f"""
+import os, sys
 from atd.machine import prepare
-{call}
-def faults():
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
-    for _ in range(3):
-        torch.ones(12_000_000)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
-faults()
-print(faults())
+prepare()
+print(os.environ["{PATIENCE}"], os.environ["{TUNABLES}"], "torch" in sys.modules, sys.argv[1:])
 """
 
 
-def printed(program: str, **environment: str) -> str:
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MALLOC_", "OMP_WAIT"))}
-    done = subprocess.run(
-        [sys.executable, "-c", program], env=kept | environment, capture_output=True, text=True, check=True
-    )
-    return done.stdout
+def test_what_the_environment_says_is_left_as_it_is():
+    assert wanted({}) == {PATIENCE: "passive", TUNABLES: "glibc.malloc.hugetlb=1"}
+    said = {PATIENCE: "active", TUNABLES: "glibc.malloc.hugetlb=0"}
+    assert wanted(said) == said
+    assert wanted({TUNABLES: "glibc.malloc.arena_max=2"})[TUNABLES] == "glibc.malloc.arena_max=2:glibc.malloc.hugetlb=1"
+    assert wanted(wanted({})) == wanted({})
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="of the C library of Linux")
-def test_freed_memory_is_used_again():
-    assert int(printed(AGAIN.format(call="prepare()"))) < 100 < int(printed(AGAIN.format(call="")))
-
-
-def test_processes_that_are_started_do_the_same_unless_the_environment_says_otherwise():
-    program = "import os; from atd.machine import prepare; prepare(); print(os.environ['OMP_WAIT_POLICY'])"
-    assert printed(program) == "passive\n" and printed(program, OMP_WAIT_POLICY="active") == "active\n"
-    program = "from atd.machine import keep_pages; print(keep_pages())"
-    assert printed(program, MALLOC_MMAP_MAX_="65536") == "False\n"
-
-
-def test_the_program_is_patient_before_it_loads_torch():
-    program = "import sys; from atd.machine import prepare; prepare(); print('torch' in sys.modules)"
-    assert printed(program) == "False\n"
+def test_a_program_starts_again_once_with_its_arguments(tmp_path: Path):
+    (tmp_path / "says.py").write_text(SAYS)
+    kept = {name: value for name, value in os.environ.items() if name not in (PATIENCE, TUNABLES)}
+    command = [sys.executable, str(tmp_path / "says.py"), "a b", "--c"]
+    done = subprocess.run(command, env=kept, capture_output=True, text=True, check=True)
+    assert done.stdout == "passive glibc.malloc.hugetlb=1 False ['a b', '--c']\n"
