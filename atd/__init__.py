@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from atd.estimator import AttributeModel as AttributeModel
     from atd.lm import LogBilinearLM as LogBilinearLM
     from atd.lm import MultiplicativeLM as MultiplicativeLM
-    from atd.lm import TensorLM as TensorLM
     from atd.lm import UnsharedLM as UnsharedLM
     from atd.models import load as load
     from atd.tensor import FactoredTensor as FactoredTensor
+    from atd.tensor_lm import TensorLM as TensorLM
     from atd.tokeniser import Tokeniser as Tokeniser
     from atd.trained import Trained as Trained
     from atd.training import Training as Training
@@ -33,7 +33,7 @@ _HOMES = {
     "FactoredTensor": "atd.tensor",
     "LogBilinearLM": "atd.lm",
     "MultiplicativeLM": "atd.lm",
-    "TensorLM": "atd.lm",
+    "TensorLM": "atd.tensor_lm",
     "Tokeniser": "atd.tokeniser",
     "Trained": "atd.trained",
     "Training": "atd.training",

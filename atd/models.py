@@ -14,9 +14,10 @@ from atd import checkpoint
 from atd.checkpoint import check_unique, rebuilt, weights_of
 from atd.design import Design
 from atd.errors import AtdError, reason_of
-from atd.lm import LogBilinearLM, MultiplicativeLM, NextWordModel, TensorLM, UnsharedLM
+from atd.lm import LogBilinearLM, MultiplicativeLM, NextWordModel, UnsharedLM
 from atd.mixture_lm import MixtureLM
 from atd.open_lm import OpenLM
+from atd.tensor_lm import TensorLM
 from atd.tokeniser import Tokeniser
 from atd.trained import Trained
 from atd.usage import from_state

@@ -44,7 +44,7 @@ def against_sklearn(bench: Bench) -> dict[str, dict[str, float]]:
 
     seconds = alternate({"ours": ours, "rival": rival, "hinge": hinge}, 2, warm_up=False)  # minutes each
     accuracy = {name: 100 * float(model.score(test, author[held])) for name, model in fitted.items()}
-    more = {"accuracy": accuracy["ours"], "rival_accuracy": accuracy["rival"]}
+    more: dict[str, Any] = {"accuracy": accuracy["ours"], "rival_accuracy": accuracy["rival"]}
     more |= {"hinge_seconds": float(np.median(seconds["hinge"])), "hinge_accuracy": accuracy["hinge"]}
     return {"classifier_vs_sklearn": faster(seconds, 5, ok=accuracy["ours"] >= accuracy["rival"], **more)}
 

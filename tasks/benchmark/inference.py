@@ -91,7 +91,7 @@ def against_sgd(bench: Bench) -> dict[str, dict[str, float]]:
         "end": lambda: infer(*given),
     }
     seconds = alternate(functions, bench.rounds)
-    more = {
+    more: dict[str, Any] = {
         "sgd_passes": epochs,
         "sgd_lr": lr,
         "sgd_gap": (reached - best) / (start - best),
@@ -157,10 +157,10 @@ def against_gensim(bench: Bench) -> dict[str, dict[str, float]]:
     }
     quality = {name: planted_auc(found, texts.liked) for name, found in vectors.items()}
     no_worse = quality["auc"] >= quality["rival_auc"] - 0.01
-    rates = {"texts_per_second": 1 / each["ours"], "rival_texts_per_second": 1 / each["rival"]}
-    ratios = {"exact_ratio": each["rival"] / each["exact"], "dbow_ratio": each["dbow"] / each["ours"]}
-    agreement = {"cosine": cosine, "rival_cosine": rival_cosine}
-    return {"infer_vs_gensim": faster(seconds, 2, ok=no_worse, **rates, **ratios, **agreement, **quality)}
+    more: dict[str, Any] = {"texts_per_second": 1 / each["ours"], "rival_texts_per_second": 1 / each["rival"]}
+    more |= {"exact_ratio": each["rival"] / each["exact"], "dbow_ratio": each["dbow"] / each["ours"]}
+    more |= {"cosine": cosine, "rival_cosine": rival_cosine, **quality}
+    return {"infer_vs_gensim": faster(seconds, 2, ok=no_worse, **more)}
 
 
 def planted_auc(vectors_nH: np.ndarray, liked_nT: np.ndarray) -> float:

@@ -3,8 +3,9 @@ import torch
 
 from atd.errors import AtdError
 from atd.generate import BLOCK, draw, folded_hidden, generate, invert
-from atd.lm import LogBilinearLM, MultiplicativeLM, TensorLM, UnsharedLM
+from atd.lm import LogBilinearLM, MultiplicativeLM, UnsharedLM
 from atd.open_lm import OpenLM
+from atd.tensor_lm import TensorLM
 from atd.vocabulary import BOS_ID
 
 V, K, D, F, N, A = 200, 8, 5, 7, 3, 4
