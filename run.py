@@ -56,7 +56,7 @@ def main() -> int:
     from tasks.engine import processes
     from tasks.engine.explanation import explain
     from tasks.engine.files import of_disk
-    from tasks.engine.job import resume_arguments
+    from tasks.engine.overrides import resume_arguments
     from tasks.engine.signals import Stopped, stop_on_signals
 
     stop_on_signals()

@@ -164,7 +164,8 @@ def has(cfg: DictConfig, key: str) -> bool:
 
 def run_small(words: Sequence[str], out: Path | None = None) -> Path:
     """Run the first job of a command in small, in this process; returns its folder."""
-    from tasks.engine.job import resume_arguments, run
+    from tasks.engine.job import run
+    from tasks.engine.overrides import resume_arguments
 
     folder = next((word.partition("=")[2] for word in words if word.startswith("resume=")), None)
     if folder is not None:

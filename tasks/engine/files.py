@@ -5,8 +5,9 @@ from __future__ import annotations
 import errno
 import itertools
 import os
+import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -15,6 +16,14 @@ from atd.errors import AtdError, reason_of
 from atd.files import PART, explained
 
 LOCK = ".lock"
+ASKED = {
+    LOCK,
+    ".hydra",
+    "config.yaml",
+    "versions.json",
+    "corpora.json",
+    "run.log",
+}  # what a run was asked for, not what it made
 DISK = ("ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM", "EIO", "EFBIG", "ENOTDIR", "ENAMETOOLONG", "ELOOP")
 
 
@@ -43,6 +52,14 @@ def own_folder(folder: Path, resumed: bool = False) -> Iterator[Path]:
         finally:
             lock.release()
         return
+
+
+def forget(folder: Path) -> None:
+    """Remove the folder of a run that failed before it made anything."""
+    if {path.name for path in folder.iterdir()} <= ASKED:
+        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):  # other runs of the task are there
+            folder.parent.rmdir()
 
 
 def of_disk(error: BaseException) -> str | None:

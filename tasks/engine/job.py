@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -21,12 +20,15 @@ from atd.files import write_whole
 from datamodules.record import recorded
 from tasks.engine import processes
 from tasks.engine.check import check
-from tasks.engine.files import own_folder
+from tasks.engine.files import forget, own_folder
+from tasks.engine.next_steps import next_steps
+from tasks.engine.numbers import lines, number
 from tasks.engine.precision import precision_of
-from tasks.engine.report import number, write_metrics, write_report
+from tasks.engine.report import shown_scores, write_metrics, write_report
 from tasks.engine.result import Result
 from tasks.engine.secrets import without_secrets
 from tasks.engine.seeding import seed_all
+from tasks.engine.sentence import first_sentence
 from tasks.engine.signals import Stopped, how_to_go_on
 from tasks.engine.wandb import job_run, sweep_name
 
@@ -48,6 +50,10 @@ def run(cfg: DictConfig, out: Path) -> float:
             return run_in(own, cfg, started)
         except Stopped as error:
             print(how_to_go_on(error, own), file=sys.stderr)
+            raise
+        except AtdError:
+            if not cfg.resume:
+                forget(own)
             raise
 
 
@@ -89,7 +95,8 @@ def perform(cfg: DictConfig, out: Path, facts: dict[str, str], started: float) -
         result: Result = task.run(cfg, out)
         seconds = time.monotonic() - started
         write_metrics(result, out, seconds)
-        report = write_report(result, out, seconds, facts)
+        result.steps += next_steps(cfg, out)
+        report = write_report(result, out, seconds, facts, bool(OmegaConf.select(cfg, "data.sample")))
         log(result)
     show(result, report)
     return result.value
@@ -193,42 +200,17 @@ def show(result: Result, report: Path) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    scores = result.score_table()
+    scores = shown_scores(result)
     title = f"{result.task}: {result.primary} = {number(result.value)}"
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     for name in scores.header:
-        table.add_column(name.replace("_", " "), justify="left" if not name else "right")
-    for row in scores.rows:
-        table.add_row(*(number(cell) for cell in row))
+        table.add_column(name, justify="left" if not name else "right")
+    for row in lines(scores.rows):
+        table.add_row(*row)
     console = Console(width=None if sys.stdout.isatty() else 150, markup=False, emoji=False)  # names are text
     console.print(table)
-    if result.verdict:
-        console.print(result.verdict, highlight=False)
+    console.print(first_sentence(result), highlight=False)
     console.print(f"report: {report}", highlight=False, soft_wrap=True)
-
-
-def resume_arguments(arguments: list[str]) -> list[str]:
-    """`resume=FOLDER` runs in that folder, with the configuration saved there and nothing else."""
-    folder = next((a.partition("=")[2] for a in arguments if is_resume(a)), None)
-    if not folder or folder == "null":
-        return arguments
-    if not os.path.isfile(f"{folder}/config.yaml"):  # of a name that no file can have, too
-        raise AtdError(f"resume={folder}: no config.yaml there; give the folder of a run, such as outputs/attributes/…")
-    others = [a for a in arguments if not is_resume(a)]
-    if others:
-        raise AtdError(f"resume={folder}: continues a run as it was, so {others[0]} cannot be set with it")
-    return [f"resume={quoted(folder)}", f"hydra.run.dir={quoted(folder)}", "hydra.output_subdir=null"]
-
-
-def quoted(text: str) -> str:
-    """Text as a value that Hydra reads as it is, brackets and dollars included."""
-    text = re.sub(r'(\\*)"', r'\1\1\\"', text)  # a quotation mark, and the backslashes before it
-    text = re.sub(r"(\\+)$", r"\1\1", text)
-    return '"' + text.replace("${", r"\${") + '"'
-
-
-def is_resume(argument: str) -> bool:
-    return argument.lstrip("+").startswith("resume=")
 
 
 if __name__ == "__main__":

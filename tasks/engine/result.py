@@ -72,6 +72,7 @@ class Result:
     sections: list[Table | Figure | Text | Marked] = field(default_factory=list)
     verdict: str = ""
     details: dict[str, dict[str, float]] = field(default_factory=dict)
+    steps: list[tuple[str, str]] = field(default_factory=list)  # what to do next, and the command
 
     @property
     def value(self) -> float:

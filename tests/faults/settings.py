@@ -27,6 +27,7 @@ from omegaconf import DictConfig, OmegaConf
 from atd.errors import AtdError
 from tasks.engine import job
 from tasks.engine.explanation import explain
+from tasks.engine.overrides import resume_arguments
 from tests.faults.fault import Effort, Fault
 
 ROOT = Path(__file__).parent.parent.parent
@@ -134,7 +135,7 @@ def begun(cfg: DictConfig, out: Path) -> None:
 
 
 def arguments(words: Sequence[str]) -> list[str]:
-    return job.resume_arguments(list(words))
+    return resume_arguments(list(words))
 
 
 @cache

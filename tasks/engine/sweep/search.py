@@ -18,7 +18,7 @@ from filelock import FileLock, Timeout
 from omegaconf import DictConfig, OmegaConf
 
 from atd.errors import AtdError
-from tasks.engine.report import number
+from tasks.engine.numbers import number
 
 if TYPE_CHECKING:
     import optuna

@@ -17,7 +17,8 @@ from atd.errors import AtdError
 from tasks.attributes.settings import Settings
 from tasks.engine.check import CONF, check
 from tasks.engine.explanation import explain
-from tasks.engine.job import resume_arguments, run
+from tasks.engine.job import run
+from tasks.engine.overrides import resume_arguments
 from tasks.engine.settings import typed
 from tests.program import run_py
 

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+import shlex
 
 import numpy as np
 import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from omegaconf import OmegaConf
 
 from tasks.engine.canvas import axes, picture
-from tasks.engine.report import number, write_metrics, write_report
+from tasks.engine.next_steps import next_steps
+from tasks.engine.numbers import lines, number, with_unit
+from tasks.engine.report import FOLDED, write_metrics, write_report
 from tasks.engine.result import Result
+from tasks.engine.sentence import first_sentence
 from tasks.figures.charts import bars, heatmap, intervals, learning_curves
 from tasks.figures.maps import dendrogram, scatter_map
 
@@ -59,16 +65,69 @@ def test_a_spread_stands_beside_its_mean():
     rows = {"atd": {"accuracy": 81.34, "accuracy_sd": 2.81, "nats": 1.5, "nats_sd": 0.031}, "lbl": {"accuracy": 80.0}}
     table = Result("x", "atd/accuracy", rows, paper={"ATD": {"sign_sd": 1.0}}).score_table()
     assert table.header == ["", "accuracy", "nats", "sign_sd"]
-    assert [[number(cell) for cell in row] for row in table.rows] == [
-        ["atd", "81.3 ± 2.8", "1.5 ± 0.031", ""],
+    assert lines(table.rows) == [
+        ["atd", "81.3 ± 2.8", "1.500 ± 0.031", ""],
         ["lbl", "80.0", "", ""],
-        ["paper: ATD", "", "", "1"],
+        ["paper: ATD", "", "", "1.000"],
     ]
 
 
 def test_numbers_read_well():
     shown = [number(v) for v in (1.23456, 123.456, 7, None, "x", 0.00012345)]
-    assert shown == ["1.235", "123.5", "7", "", "x", "0.0001234"]
+    assert shown == ["1.235", "123.5", "7", "", "x", "0.000123"]
+
+
+def test_the_numbers_of_a_column_have_even_digits():
+    rows = [["a", 80.25, 0.0004], ["b", 7.5, 0.25], ["c", None, 1], ["d", float("nan"), 0.5]]
+    assert lines(rows) == [["a", "80.2", "0.0004"], ["b", "7.5", "0.250"], ["c", "", "1"], ["d", "–", "0.500"]]
+    assert lines([]) == []
+
+
+def test_heads_of_columns_say_what_is_counted():
+    heads = [with_unit(name) for name in ("macro_accuracy_dev", "load_seconds", "perplexity", "sib200_en_de", "")]
+    assert heads == ["macro accuracy dev, %", "load, s", "perplexity", "sib200 en de, %", ""]
+
+
+def test_the_first_sentence_says_what_was_found(tmp_path):
+    rows = {"atd": {"accuracy": 76.5}, "lexicon": {"accuracy": 90.0}, "chance": {"accuracy": 50.0}, "x": {"loss": 1.0}}
+    beaten = Result("x", "atd/accuracy", rows)
+    assert first_sentence(beaten) == "atd has accuracy 76.5 %; of 3 rows lexicon is best with 90.0 %."
+    best = Result("x", "atd/perplexity", result().rows, lower_is_better=True)
+    assert first_sentence(best) == "atd has the best perplexity of 2 rows, 12.3; next is lbl with 20.0."
+    page = write_report(Result("x", "atd/accuracy", rows, verdict="Yes."), tmp_path, 3700, FACTS).read_text()
+    assert '<p class="verdict">Yes.</p>' in page and "1 h 1 min" in page
+
+
+def test_long_tables_are_folded_and_other_programs_read_them_whole(tmp_path):
+    r = result()
+    r.table("Long", ["n", "of"], [[n, "it"] for n in range(FOLDED + 7)])
+    page = write_report(r, tmp_path, 1.0, FACTS).read_text()
+    assert page.count("<details><summary>7 more lines</summary>") == 1
+    tables = json.loads((tmp_path / "tables.json").read_text())
+    (long,) = (table for table in tables if table["title"] == "Long")
+    assert len(long["rows"]) == FOLDED + 7 and long["header"] == ["n", "of"]
+    (figure,) = (section for section in tables if "figure" in section)
+    assert (tmp_path / figure["figure"]).is_file()
+
+
+def test_samples_read_like_text_and_a_synthetic_corpus_is_named(tmp_path):
+    r = result()
+    r.text("Drawn", samples=[("book", '" come , " he said ; it did n\'t ( yet ) .')])
+    page = write_report(r, tmp_path, 1.0, FACTS, sample=True).read_text()
+    assert "&#34;come,&#34; he said; it didn&#39;t (yet)." in page
+    assert "Synthetic sample" in page and "Synthetic sample" not in write_report(r, tmp_path, 1.0, FACTS).read_text()
+
+
+def test_what_to_do_next_are_commands_that_can_be_pasted(tmp_path):
+    cfg = OmegaConf.create({"model": {"name": "atd"}})
+    out = tmp_path / "it's mine"
+    assert next_steps(cfg, out) == []
+    (out / "checkpoints/atd").mkdir(parents=True)
+    (out / "checkpoints/atd/best.ckpt").touch()
+    for _, command in next_steps(cfg, out):
+        words = shlex.split(command)
+        (override,) = OverridesParser.create().parse_overrides(words[3:])
+        assert words[:2] == ["python", "run.py"] and override.value() == str(out)
 
 
 def test_a_picture_that_cannot_be_drawn_costs_the_picture(tmp_path, capsys):
