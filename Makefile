@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test lint faults clean
+.PHONY: run test lint faults reproduce clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
@@ -15,6 +15,10 @@ test: $(VENV)/.installed-test lint
 # Kills, full disks, damaged files, hostile requests: what was lost, into docs/reliability.md.
 faults: $(VENV)/.installed-test
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults --write $(ARGS)
+
+# Every table and figure, from the corpora under ATD_DATA: about ten hours. Call it again after a stop, and it goes on.
+reproduce: $(VENV)/.installed-test
+	$(BIN)/python docs/reproduce.py outputs/reproduce $(ARGS)
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .

@@ -1,29 +1,34 @@
-"""The results table of the README, made from what runs left.
+"""The results table of the README and docs/results.md, made from what runs left.
 
     python docs/results.py record NAME RUN [RUN …]    keep the metrics of a run folder as docs/results/NAME.json
-    python docs/results.py write                      make the table of README.md anew from the records
-    python docs/results.py check                      say whether README.md has the table that the records give
+    python docs/results.py write                      make the table and the page anew from the records
+    python docs/results.py check                      say whether they are what the records give
 
 Several RUNs of one name are the same command under other seeds: their metrics are averaged, with the spread.
 
-The lines are in claims.py. Each names the controls that it beats, and `write` refuses one whose record says otherwise,
-so that a claim cannot outlive its control.
+The lines of the table are in claims.py, the sections of the page in sections.py. A line names the controls that it
+beats, and `write` refuses one whose record says otherwise, so that a claim cannot outlive its control.
 """
 
 from __future__ import annotations
 
 import argparse
+import fnmatch
 import json
 import re
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from claims import LINES
 from lines import Record
+from sections import INTRODUCTION, SECTIONS
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
+PAGE = HERE / "results.md"
 RECORDS = HERE / "results"
 BLOCK = re.compile(r"(<!-- results: .*? -->\n).*?(<!-- end of results -->)", re.S)
 
@@ -33,6 +38,13 @@ def table() -> str:
     return "\n".join(["| what | here | its controls | so |", "|---|---|---|---|", *found, ""])
 
 
+def page() -> str:
+    """docs/results.md."""
+    there = {path.stem for path in RECORDS.glob("*.json")}
+    found = [one.text(load(one.record) if one.record in there else None) for one in SECTIONS]
+    return "\n\n".join([INTRODUCTION, *found]) + "\n"
+
+
 def load(name: str) -> Record:
     path = RECORDS / f"{name}.json"
     if not path.exists():
@@ -40,8 +52,9 @@ def load(name: str) -> Record:
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def record(name: str, runs: Sequence[Path]) -> None:
-    """Keep what a table needs of some runs: their rows, how they were made, how long they took."""
+def record(name: str, runs: Sequence[Path], tables: Sequence[str] = (), figures: Sequence[str] = ()) -> None:
+    """Keep what the pages need of some runs: rows, how they were made, how long they took; of the first run's report
+    the tables and texts of these titles, and these pictures."""
     found = [json.loads((run / "metrics.json").read_text(encoding="utf-8")) for run in runs]
     facts = [json.loads((run / "versions.json").read_text(encoding="utf-8")) for run in runs]
     kept = {
@@ -52,8 +65,28 @@ def record(name: str, runs: Sequence[Path]) -> None:
         "rows": found[0]["rows"] if len(found) == 1 else averaged([metrics["rows"] for metrics in found]),
     }
     RECORDS.mkdir(exist_ok=True)
+    if tables or figures:
+        kept |= shown(name, runs[0], tables, figures)
     text = json.dumps(kept, indent=1, ensure_ascii=False, default=float) + "\n"
     (RECORDS / f"{name}.json").write_text(text, encoding="utf-8")
+
+
+def shown(name: str, run: Path, tables: Sequence[str], figures: Sequence[str]) -> dict[str, Any]:
+    """Sections of a run's report; its pictures are copied beside the record."""
+    sections = json.loads((run / "tables.json").read_text(encoding="utf-8"))
+    kept = [one for one in sections if "figure" not in one and matches(one["title"], tables)]
+    pictures = []
+    for one in sections:
+        stem = Path(one.get("figure", "")).stem
+        if matches(stem, figures):
+            picture = f"{name}-{stem}.png"
+            shutil.copyfile(run / "figures" / f"{stem}.png", RECORDS / picture)
+            pictures.append({"title": one["title"], "figure": picture, "caption": one["caption"]})
+    return {"tables": kept, "figures": pictures}
+
+
+def matches(name: str, patterns: Sequence[str]) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
 
 
 def averaged(runs: Sequence[dict[str, dict[str, float]]]) -> dict[str, dict[str, float]]:
@@ -65,7 +98,7 @@ def averaged(runs: Sequence[dict[str, dict[str, float]]]) -> dict[str, dict[str,
 
 def shortened(command: str) -> str:
     """A command without the folders of the machine it ran on."""
-    words = [word for word in command.split() if not word.startswith("paths.")]
+    words = [word for word in command.split() if not word.startswith(("paths.", "hydra.run.dir="))]
     return " ".join(re.sub(r"(?<==)/\S*/", "", word) for word in words)
 
 
@@ -74,23 +107,33 @@ def filled(readme: str) -> str:
     return BLOCK.sub(lambda found: found[1] + table() + found[2], readme)
 
 
+def write() -> None:
+    README.write_text(filled(README.read_text(encoding="utf-8")), encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")
+
+
+def check() -> None:
+    readme = README.read_text(encoding="utf-8")
+    for path, old, new in ((README, readme, filled(readme)), (PAGE, PAGE.read_text(encoding="utf-8"), page())):
+        if new != old:
+            raise SystemExit(f"docs/results.py: {path.name} differs from the records; python docs/results.py write")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     todo = parser.add_subparsers(dest="todo", required=True)
     kept = todo.add_parser("record", help="keep the metrics of a run")
     kept.add_argument("name")
     kept.add_argument("runs", nargs="+", type=Path)
-    todo.add_parser("write", help="write the table into README.md")
-    todo.add_parser("check", help="compare README.md with the records")
+    todo.add_parser("write", help="write the table into README.md, and docs/results.md")
+    todo.add_parser("check", help="compare both with the records")
     said = parser.parse_args()
     if said.todo == "record":
-        return record(said.name, said.runs)
-    old = README.read_text(encoding="utf-8")
-    new = filled(old)
-    if said.todo == "check" and new != old:
-        raise SystemExit("docs/results.py: README.md differs from the records; python docs/results.py write")
-    if new != old:
-        README.write_text(new, encoding="utf-8")
+        record(said.name, said.runs)
+    elif said.todo == "write":
+        write()
+    else:
+        check()
 
 
 if __name__ == "__main__":

@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import importlib
 import json
+import re
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from small_runs import ROOT
+from small_runs import ROOT, checked
 
 
 @pytest.fixture(scope="module")
@@ -38,12 +40,96 @@ def test_the_readme_has_the_table_that_the_records_give(results):
     assert results.filled(readme) == readme, "python docs/results.py write"
 
 
+def test_the_page_of_results_is_what_the_records_give(results):
+    assert results.PAGE.read_text(encoding="utf-8") == results.page(), "python docs/results.py write"
+
+
+def test_the_readme_says_no_other_number(results):
+    """Numbers with decimals outside of the table, code and versions stand in docs/results.md."""
+    readme = results.BLOCK.sub("", results.README.read_text(encoding="utf-8"))
+    prose = re.sub(r"```.*?```|`[^`]*`|\(.*?\)", "", readme, flags=re.S)
+    known = results.PAGE.read_text(encoding="utf-8")
+    assert [n for n in re.findall(r"(?<![\d.])\d+\.\d+(?![\d.])", prose) if n not in known and n != "3.11"] == []
+
+
 def test_every_record_is_used_and_names_no_machine(results, claims):
-    used = {line.record for line in claims.LINES}
+    used = {line.record for line in claims.LINES} | {section.record for section in results.SECTIONS}
     for path in results.RECORDS.glob("*.json"):
         assert path.stem in used
-        commands = json.loads(path.read_text(encoding="utf-8"))["commands"]
-        assert commands and not any("=/" in command for command in commands)
+        record = json.loads(path.read_text(encoding="utf-8"))
+        assert record["commands"] and not any("=/" in command for command in record["commands"])
+        assert all((results.RECORDS / one["figure"]).is_file() for one in record.get("figures", []))
+
+
+def test_every_experiment_and_every_section_has_a_study(results):
+    studies = importlib.import_module("studies").STUDIES
+    experiments = {path.stem for path in (ROOT / "conf/experiment").glob("*.yaml")}
+    named = {word.partition("=")[2] for study in studies for word in study.arguments.split()
+             if word.startswith("experiment=")}  # fmt: skip
+    assert named == experiments
+    assert {section.record for section in results.SECTIONS} <= {study.record for study in studies}
+    for study in studies:
+        for command in study.commands():
+            checked(shlex.split(command.replace("{tables}", "tables")))
+
+
+@pytest.fixture
+def reproduce(results, tmp_path, monkeypatch):
+    """docs/reproduce.py with two studies, whose runs are played, and pages in a folder of their own."""
+    module = importlib.import_module("reproduce")
+    started: list[list[str]] = []
+
+    def play(words, **_):
+        started.append(words[2:])
+        place = next(Path(word.partition("=")[2]) for word in words if word.startswith(("hydra.run.dir=", "resume=")))
+        place.mkdir(parents=True, exist_ok=True)
+        (place / "config.yaml").touch()
+        failed = "bad=1" in words or (place.name == "stopped-0" and not words[2].startswith("resume="))
+        if not failed:
+            (place / "metrics.json").write_text(
+                json.dumps({"task": "x", "seconds": 1.0, "rows": {"atd": {"loss": 1.0}}})
+            )
+            (place / "versions.json").write_text(json.dumps({"command": "python run.py", "revision": "abc"}))
+        return subprocess.CompletedProcess(words, int(failed))
+
+    (tmp_path / "runs/tables").mkdir(parents=True)
+    monkeypatch.setattr(module.subprocess, "run", play)
+    monkeypatch.setattr(module.results, "RECORDS", tmp_path / "records")
+    monkeypatch.setattr(module.results, "write", lambda: None)
+    return module, started, tmp_path / "runs"
+
+
+def test_a_study_is_kept_once_finished_and_goes_on_after_a_stop(reproduce, monkeypatch, capsys):
+    module, started, folder = reproduce
+    study = importlib.import_module("studies").Study
+    studies = (study("whole", "task=x", seeds=(0, 1)), study("stopped", "task=y"), study("bad", "bad=1"))
+    monkeypatch.setattr(module, "STUDIES", studies)
+    assert module.reproduce(studies, folder) == 2
+    assert "left out, each for the reason given above: stopped, bad" in capsys.readouterr().err
+    assert [words[:2] for words in started[:2]] == [["task=x", "seed=0"], ["task=x", "seed=1"]]
+    del started[:]
+    assert module.reproduce(studies[:2], folder) == 0
+    assert started == [[f"resume={folder / 'stopped-0'}"]]
+    assert {path.stem for path in (folder.parent / "records").iterdir()} == {"whole", "stopped"}
+
+
+def test_what_a_report_shows_is_kept_with_the_record(results, tmp_path, monkeypatch):
+    monkeypatch.setattr(results, "RECORDS", tmp_path / "records")
+    run = write_run(tmp_path / "run", {"atd": {"loss": 1.0}})
+    tables = [
+        {"title": "The king …", "header": ["DT"], "rows": [["a|b"]], "note": "A note."},
+        {"title": "Other", "header": [], "rows": []},
+        {"title": "Map", "figure": "figures/words_months.svg", "caption": "Months."},
+    ]
+    (run / "tables.json").write_text(json.dumps(tables))
+    (run / "figures").mkdir()
+    (run / "figures/words_months.png").write_bytes(b"png")
+    results.record("mine", [run], ["* …"], ["words_*"])
+    assert (tmp_path / "records/mine-words_months.png").read_bytes() == b"png"
+    section = importlib.import_module("sections").Section("Title", "Says.", "mine", {"loss": "loss"})
+    shown = section.text(results.load("mine"))
+    assert "| atd | 1.0 |" in shown and "| a\\|b |" in shown and "![Map](results/mine-words_months.png)" in shown
+    assert "Other" not in shown and "Made by `python run.py`, 1 minutes." in shown
 
 
 def test_a_claim_that_its_control_beats_is_refused(claims):
