@@ -22,7 +22,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from claims import LINES
+from claims import FRONT, LINES
 from lines import Record
 from sections import INTRODUCTION, SECTIONS
 
@@ -33,8 +33,9 @@ RECORDS = HERE / "results"
 BLOCK = re.compile(r"(<!-- results: .*? -->\n).*?(<!-- end of results -->)", re.S)
 
 
-def table() -> str:
-    found = [line.text(load(line.record)) for line in LINES]
+def table(beginnings: Sequence[str] = ("",)) -> str:
+    """The claims that begin so, each beside its controls."""
+    found = [line.text(load(line.record)) for line in LINES if line.what.startswith(tuple(beginnings))]
     return "\n".join(["| what | here | its controls | so |", "|---|---|---|---|", *found, ""])
 
 
@@ -42,7 +43,7 @@ def page() -> str:
     """docs/results.md."""
     there = {path.stem for path in RECORDS.glob("*.json")}
     found = [one.text(load(one.record) if one.record in there else None) for one in SECTIONS]
-    return "\n\n".join([INTRODUCTION, *found]) + "\n"
+    return "\n\n".join([INTRODUCTION, "## Every claim beside its controls", table().rstrip(), *found]) + "\n"
 
 
 def load(name: str) -> Record:
@@ -104,7 +105,7 @@ def shortened(command: str) -> str:
 
 def filled(readme: str) -> str:
     """The README with the table of the records in its place."""
-    return BLOCK.sub(lambda found: found[1] + table() + found[2], readme)
+    return BLOCK.sub(lambda found: found[1] + table(FRONT) + found[2], readme)
 
 
 def write() -> None:

@@ -9,12 +9,12 @@ from lines import Record
 
 INTRODUCTION = """# Results
 
-Every table and figure of the paper, and what goes beyond it: ours beside baselines, controls and published numbers. This
-page is made from the records of runs in `docs/results` by `python docs/results.py write`; nothing here is typed by hand.
-`make reproduce` runs all of it again. "±" is a standard deviation over seeds; accuracies are in per cent.
+Every table and figure of the paper, and what goes beyond it: ours beside baselines, controls and published numbers.
+`python docs/results.py write` makes this page from the records of runs in `docs/results`; no number is typed by hand.
+`make reproduce` runs everything again. "±" is a standard deviation over seeds; accuracies are in per cent.
 
-Where our data are not the paper's: Europarl is a sample, and SIB-200 topics stand for Reuters, which needs an agreement; GloVe
-vectors stand for Turian's; the blogs are a sample of the corpus of 2004. So the paper's numbers beside ours say what it
+Our data are not always the paper's. Europarl is a sample. SIB-200 topics stand for Reuters, which needs an agreement. GloVe
+vectors stand for Turian's. The blogs are a sample of the corpus of 2004. So the paper's numbers beside ours say what it
 reports, not what the same data would give."""
 
 
