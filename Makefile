@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 
-.PHONY: run test lint faults reproduce clean
+.PHONY: run test lint faults reproduce site clean
 .DEFAULT_GOAL := run
 
 run: $(VENV)/.installed
@@ -19,6 +19,10 @@ faults: $(VENV)/.installed-test
 # Every table and figure, from the corpora under ATD_DATA: about ten hours. Call it again after a stop, and it goes on.
 reproduce: $(VENV)/.installed-test
 	$(BIN)/python docs/reproduce.py outputs/reproduce $(ARGS)
+
+# The documentation as pages, into outputs/site; a warning fails.
+site: $(VENV)/.installed-test
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict $(ARGS)
 
 lint: $(VENV)/.installed-test
 	$(BIN)/ruff check .
