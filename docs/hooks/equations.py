@@ -1,4 +1,4 @@
-"""Equations as MathML, made when the site is built: blocks of the language `math`, and $`…`$ in a sentence, as on GitHub."""
+"""Equations as MathML when the site is built: blocks of the language `math`, and $`…`$ in a sentence, as on GitHub."""
 
 from __future__ import annotations
 
