@@ -52,7 +52,7 @@ class MeaningModel(nn.Module):
 
     def nll(self, batch: Sequence[Said]) -> Tensor:
         """−log P of the units of some verses, summed."""
-        forms = self.forms(torch.tensor([said.language for said in batch]))
+        forms = self.forms(torch.tensor([said.language for said in batch], device=self.x.device))
         return torch.stack([self._nll(said, T_x_VK) for said, T_x_VK in zip(batch, forms, strict=True)]).sum()
 
     def _nll(self, said: Said, T_x_VK: Tensor) -> Tensor:
