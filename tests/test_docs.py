@@ -20,8 +20,8 @@ import yaml
 from documented import RULES, Piece, blocks, commands
 from small_runs import ROOT
 
-DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
-LANGUAGES = ("sh", "python", "yaml", "diff", "text")
+DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
+LANGUAGES = ("sh", "python", "yaml", "diff", "text", "math")
 
 
 @pytest.fixture(autouse=True)
