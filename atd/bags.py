@@ -77,6 +77,11 @@ def bag_sum(values_UF: Tensor, bags: Bags) -> Tensor:
     return _BagSum.apply(values_UF, bags)
 
 
+def bag_sum_of_rows(table: Tensor, bags: Bags) -> Tensor:
+    """`bag_sum(take(table, bags.rows), bags)`, without a copy of the rows."""
+    return _BagSumOfRows.apply(table, bags)
+
+
 class _Take(torch.autograd.Function):
     """Rows of a table, each at most once, with a sparse gradient."""
 
@@ -89,9 +94,7 @@ class _Take(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
         (rows_U,) = ctx.saved_tensors
-        (gradient,) = gradients
-        index = rows_U[None]
-        return torch.sparse_coo_tensor(index, gradient, ctx.shape, is_coalesced=True, check_invariants=False), None
+        return sparse_gradient(rows_U, gradients[0], ctx.shape), None
 
 
 class _BagSum(torch.autograd.Function):
@@ -104,6 +107,29 @@ class _BagSum(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        bags = ctx.bags
-        gradient = gradients[0].contiguous()
-        return functional.embedding_bag(bags.bag, gradient, bags.starts, mode="sum", include_last_offset=True), None
+        return row_gradient(gradients[0], ctx.bags), None
+
+
+class _BagSumOfRows(torch.autograd.Function):
+    """Both in one."""
+
+    @staticmethod
+    def forward(ctx: Any, table: Tensor, bags: Bags) -> Tensor:
+        ctx.bags = bags
+        ctx.shape = table.shape
+        index = bags.rows[bags.index]
+        return functional.embedding_bag(index, table, bags.offsets, mode="sum", include_last_offset=True)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        return sparse_gradient(ctx.bags.rows, row_gradient(gradients[0], ctx.bags), ctx.shape), None
+
+
+def row_gradient(gradient_BF: Tensor, bags: Bags) -> Tensor:
+    """The sum of its bags' gradients for each row (U×F)."""
+    gradient_BF = gradient_BF.contiguous()
+    return functional.embedding_bag(bags.bag, gradient_BF, bags.starts, mode="sum", include_last_offset=True)
+
+
+def sparse_gradient(rows_U: Tensor, gradient_UF: Tensor, shape: torch.Size) -> Tensor:
+    return torch.sparse_coo_tensor(rows_U[None], gradient_UF, shape, is_coalesced=True, check_invariants=False)

@@ -10,6 +10,8 @@ translation of row i of the other, so ‖a − b‖² = 2 − 2 a·b. Every loss
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -30,8 +32,26 @@ def rotations(b_BK: Tensor, n: int, generator: torch.Generator | None = None) ->
     """
     B = len(b_BK)
     steps = 1 + torch.randperm(max(B - 1, 1), generator=generator)[:n]
-    index_Bn = (torch.arange(B)[:, None] + steps) % B
-    return b_BK[index_Bn.to(b_BK.device)]
+    return _Turned.apply(b_BK, steps.to(b_BK.device))
+
+
+class _Turned(torch.autograd.Function):
+    """`c[i, k] = b[i + steps[k]]`, counted round; so b[j] has its gradient from every c[j − steps[k], k]."""
+
+    @staticmethod
+    def forward(ctx: Any, b_BK: Tensor, steps_n: Tensor) -> Tensor:
+        ctx.save_for_backward(steps_n)
+        at_B1 = torch.arange(len(b_BK), device=b_BK.device)[:, None]
+        return b_BK[(at_B1 + steps_n) % len(b_BK)]
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
+        (steps_n,) = ctx.saved_tensors
+        (c_BnK,) = gradients
+        B, n, _ = c_BnK.shape
+        at_B1 = torch.arange(B, device=c_BnK.device)[:, None]
+        from_Bn = (at_B1 - steps_n) % B * n + torch.arange(n, device=c_BnK.device)
+        return functional.embedding_bag(from_Bn, c_BnK.reshape(B * n, -1), mode="sum"), None
 
 
 def hardest(a_BK: Tensor, b_BK: Tensor, n: int, alpha: float = 1.0) -> Tensor:

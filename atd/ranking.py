@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from atd.attributes import AttributeTable
-from atd.bags import Bags, bag_sum, take
+from atd.bags import Bags, bag_sum, bag_sum_of_rows, take
 from atd.errors import AtdError
 from atd.ragged import Ragged
 from atd.spelling import Spelling
@@ -92,6 +92,8 @@ class RankingModel(nn.Module):
 
     def sums(self, bags: Bags) -> Tensor:
         """Σ_w W_fv[w] of each sentence (B×F)."""
+        if self.spelling is None and not self.fixed_V.any():
+            return bag_sum_of_rows(self.W_fv, bags)
         return bag_sum(self.rows(bags.rows), bags)
 
     def forward(self, bags: Bags, languages: tuple[int, int], first: int) -> tuple[Tensor, Tensor]:

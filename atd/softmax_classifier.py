@@ -11,6 +11,7 @@ a product is cheaper than so many sums, and the steps are the same.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from ctypes import CDLL, c_float, c_int64
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,11 +21,12 @@ from scipy import sparse
 from torch import Tensor
 from torch.nn import functional
 
+from atd import native
 from atd.errors import AtdError
 
 Features = Any  # a scipy sparse matrix, a dense array, or the pair (sparse, dense)
 PREDICTED = 2048  # rows whose scores exist at once in prediction
-FREQUENT = 0.05  # share of the texts from which on a feature is cheaper as a dense column
+FREQUENT = 0.1  # share of the texts from which on a feature is cheaper as a dense column
 
 
 class SoftmaxClassifier:
@@ -91,9 +93,7 @@ class SoftmaxClassifier:
             logits_BC = bag(words.W, S_b, self.device, words.scale) + H_b @ dense.weights() + bias.W
             error_BC, loss = softmax_error(logits_BC, label_b, self.margin)
             self.loss_[step // per_epoch] += loss / n
-            by_feature = S_b.T.tocsr()
-            active = np.flatnonzero(np.diff(by_feature.indptr))
-            words.descend(eta, self._tensor(active), bag(error_BC, by_feature, self.device, starts=active))
+            words.descend_bags(eta, S_b.T.tocsr(), error_BC)
             dense.descend(eta, slice(None), H_b.T @ error_BC)
             bias.descend(eta, slice(None), error_BC.sum(0, keepdim=True))
         self.W_ = words.weights()
@@ -170,6 +170,31 @@ class Rows:
         else:
             self.W.index_add_(0, rows, g_UC)
 
+    def descend_bags(self, eta: float, M: sparse.csr_matrix, error_BC: Tensor) -> None:
+        """One step along the gradient M · error, in the rows that are not empty."""
+        active = np.flatnonzero(np.diff(M.indptr))
+        lib = native.kernel("row_descent") if self.scale is None and self.W.device.type == "cpu" else None
+        if lib is None:
+            g_UC = bag(error_BC, M, self.W.device, starts=active)
+            self.descend(eta, torch.from_numpy(active).to(self.W.device), g_UC)
+        else:
+            self._descend_natively(lib, eta, M, active, error_BC)
+
+    def _descend_natively(
+        self, lib: CDLL, eta: float, M: sparse.csr_matrix, active: np.ndarray, error_BC: Tensor
+    ) -> None:
+        """Row by row, so that the gradient of all rows need not exist at once."""
+        index = [each.astype(np.int32, copy=False) for each in (M.indptr, M.indices)]
+        given = (self.W, self.a, error_BC, active, *index, M.data)
+        tables = [native.address(each) for each in given]
+        C = error_BC.shape[1]
+
+        def work(first: int, last: int) -> None:
+            room_C = torch.empty(C)
+            lib.row_descent(*tables, native.address(room_C), c_int64(C), c_float(eta), c_int64(first), c_int64(last))
+
+        native.in_parts(len(active), work, torch.get_num_threads(), least=64)
+
     def weights(self) -> Tensor:
         return self.W if self.scale is None else self.W * self.scale[:, None]
 
@@ -198,13 +223,18 @@ def bag(
 
 
 def softmax_error(logits_BC: Tensor, label_B: Tensor, margin: float = 0.0) -> tuple[Tensor, float]:
-    """The gradient of the mean cross-entropy in the logits, (p − y) / B, and the summed cross-entropy."""
-    own = label_B[:, None]
-    log_p = logits_BC.scatter_add(1, own, torch.full_like(own, -margin, dtype=logits_BC.dtype)).log_softmax(1)
-    loss = -float(log_p.gather(1, own).sum())
+    """The gradient of the mean cross-entropy in the logits, (p − y) / B, and the summed cross-entropy.
+
+    The margin is taken off the logits in place.
+    """
+    B, C = logits_BC.shape
+    own_B = torch.arange(B, device=label_B.device) * C + label_B
+    logits_BC.view(-1)[own_B] -= margin
+    log_p = logits_BC.log_softmax(1)
+    loss = -float(log_p.view(-1)[own_B].sum())
     p = log_p.exp_()
-    p.scatter_add_(1, own, torch.full_like(own, -1, dtype=p.dtype))
-    return p.div_(len(label_B)), loss
+    p.view(-1)[own_B] -= 1
+    return p.div_(B), loss
 
 
 def densified(S: sparse.csr_matrix, H: np.ndarray) -> tuple[np.ndarray, sparse.csr_matrix, np.ndarray]:

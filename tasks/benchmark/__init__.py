@@ -34,6 +34,7 @@ MEASUREMENTS = {
     ("infer_vs_sgd",): "inference.against_sgd",
     ("infer_vs_gensim",): "inference.against_gensim",
     ("ranking_vs_gensim",): "ranking.against_gensim",
+    ("ranking_vs_embedding_bag",): "ranking.against_embedding_bag",
     ("ranking_vs_padded",): "ranking.against_padding",
     ("classifier_vs_sklearn",): "classifier.against_sklearn",
     ("encode_vs_spacy",): "text.against_spacy",

@@ -13,6 +13,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 from atd.lm import MultiplicativeLM, NextWordModel
+from atd.ragged import Ragged
 from atd.vocabulary import BOS_ID
 from atd.windows import WindowBatch
 
@@ -82,6 +83,22 @@ class PaddedRanking(nn.Module):
         padded_BT = pad_sequence(sentences, batch_first=True, padding_value=table.padding_idx)
         gate_F = self.gate(self.languages.weight[language].relu())
         return functional.normalize(self.factors(table(padded_BT).sum(1) * gate_F), dim=1)
+
+
+class BagRanking(nn.Module):
+    """The same without padding: the words of a sentence summed by `nn.EmbeddingBag`."""
+
+    def __init__(self, sizes: tuple[int, int], K: int, D: int, F: int):
+        super().__init__()
+        self.words = nn.ModuleList(nn.EmbeddingBag(V, F, mode="sum", sparse=True) for V in sizes)
+        self.languages = nn.Embedding(2, D)
+        self.gate, self.factors = nn.Linear(D, F, bias=False), nn.Linear(F, K, bias=False)
+
+    def forward(self, sentences: Ragged, language: int) -> Tensor:
+        words, offsets = sentences.flat
+        gate_F = self.gate(self.languages.weight[language].relu())
+        sums_BF = self.words[language](words, offsets[:-1])
+        return functional.normalize(self.factors(sums_BF * gate_F), dim=1)
 
 
 def ranking_step(

@@ -9,6 +9,7 @@ import pytest
 import torch
 import yaml
 
+from atd import native
 from atd.lm import LogBilinearLM, MultiplicativeLM
 from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, distinct_rows, parameter_groups, travel
 
@@ -136,6 +137,25 @@ def test_row_adagrad_sparse_equals_dense_on_touched_rows():
     torch.testing.assert_close(dense, sparse)
     torch.testing.assert_close(dense[1], start[1])
     assert not torch.equal(dense[2], start[2])
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.01])
+def test_row_adagrad_in_c_is_the_one_in_python(weight_decay, monkeypatch):
+    random = torch.Generator().manual_seed(0)
+    start = torch.randn(4000, 37, generator=random)
+    rows = torch.randperm(4000, generator=random)[:2500].sort().values
+    values = torch.randn(2500, 37, generator=random)
+    g = torch.sparse_coo_tensor(rows[None], values, start.shape, is_coalesced=True, check_invariants=False)
+    found = []
+    for library in (native.kernel("row_adagrad"), None):
+        monkeypatch.setattr(native, "kernel", lambda name, library=library: library)
+        theta = torch.nn.Parameter(start.clone())
+        optimiser = RowAdaGrad([theta], lr=0.1, weight_decay=weight_decay)
+        for _ in range(3):
+            theta.grad = g
+            optimiser.step()
+        found.append((theta.detach(), optimiser.state[theta]["sum"]))
+    torch.testing.assert_close(*(list(each) for each in found))
 
 
 def test_row_adagrad_first_step_has_length_lr_in_rms():

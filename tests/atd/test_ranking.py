@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from atd.bags import Bags, bag_sum, take
+from atd.bags import Bags, bag_sum, bag_sum_of_rows, take
 from atd.contrast import hardest, hinge, precision_at_1, rotations, softmax
 from atd.errors import AtdError
 from atd.optim import RowAdaGrad
@@ -51,6 +51,19 @@ def test_bag_sums_and_their_gradients_are_those_of_torch(size, n, seed):
     (theirs * weight).sum().backward()
     torch.testing.assert_close(ours, theirs)
     torch.testing.assert_close(sparse.to_dense(), table.grad)
+
+
+def test_the_sum_of_rows_in_one_is_that_in_two():
+    texts = pair_of_batches()
+    bags = Bags.of(texts, 21)
+    table = torch.randn(21, 3, requires_grad=True)
+    weight = torch.randn(10, 3)
+    found = []
+    for sums in (bag_sum_of_rows(table, bags), bag_sum(take(table, bags.rows), bags)):
+        table.grad = None
+        (sums * weight).sum().backward()
+        found.append((sums.detach(), table.grad._indices(), table.grad._values()))
+    torch.testing.assert_close(*found)
 
 
 @pytest.mark.parametrize("sharing", ["shared", "separate"])
@@ -125,6 +138,12 @@ def test_rotations_never_give_the_translation():
         c = rotations(b, n, torch.Generator().manual_seed(n))[:, :, 0]
         assert c.shape == (8, min(n, 7))
         assert all(i not in row and len(set(row)) == len(row) for i, row in enumerate(c.long().tolist()))
+
+
+def test_the_gradient_of_rotations():
+    b = torch.randn(7, 3, dtype=torch.float64, requires_grad=True)
+    turned = lambda b: rotations(b, 4, torch.Generator().manual_seed(1))  # noqa: E731
+    assert torch.autograd.gradcheck(turned, b)
 
 
 def test_softmax_prefers_the_translation():

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from atd import softmax_classifier
+from atd import native, softmax_classifier
 from atd.errors import AtdError
 from atd.softmax_classifier import SoftmaxClassifier, softmax_error
 
@@ -66,6 +66,16 @@ def test_a_sparse_step_is_the_dense_formula(n, V, C, batch_size, l2, damping, se
     W, b = by_hand(X.toarray().astype(float), y, model)
     np.testing.assert_allclose(model.W_.numpy(), W, rtol=2e-3, atol=2e-4)
     np.testing.assert_allclose(model.b_.numpy(), b, rtol=2e-3, atol=2e-4)
+
+
+def test_steps_in_c_are_those_in_python(monkeypatch):
+    X, y = texts(400, 300, 37)
+    fits = []
+    for library in (native.kernel("row_descent"), None):
+        monkeypatch.setattr(native, "kernel", lambda name, library=library: library)
+        fits.append(SoftmaxClassifier(3, 32).fit(X, y))
+    torch.testing.assert_close(fits[0].W_, fits[1].W_, rtol=1e-3, atol=1e-4)
+    torch.testing.assert_close(fits[0].b_, fits[1].b_, rtol=1e-3, atol=1e-4)
 
 
 def test_error_is_the_gradient_of_the_mean_cross_entropy():

@@ -12,6 +12,7 @@ from hydra import compose, initialize_config_dir
 
 from atd.errors import AtdError
 from atd.lm import MultiplicativeLM
+from atd.ragged import Ragged
 from tasks.benchmark import (
     NAMES,
     chosen,
@@ -29,7 +30,7 @@ from tasks.benchmark import (
 )  # fmt: skip
 from tasks.benchmark.growth import Growth, exponent
 from tasks.benchmark.measure import Bench, alternate, faster, row, slower
-from tasks.benchmark.naive import NaiveLM, PaddedRanking, sample_one_by_one
+from tasks.benchmark.naive import BagRanking, NaiveLM, PaddedRanking, sample_one_by_one
 from tasks.benchmark.rivals import SampledLoss, chunked_loss, naive_loss
 from tasks.engine.report import write_metrics
 from tasks.engine.result import Result
@@ -105,9 +106,14 @@ def test_the_naive_module_is_the_same_model():
 
 
 def test_padding_changes_no_sentence():
-    model = PaddedRanking((10, 10), 4, 3, 5)
+    model, bags = PaddedRanking((10, 10), 4, 3, 5), BagRanking((10, 10), 4, 3, 5)
     long, short = torch.tensor([1, 2, 3, 4]), torch.tensor([5])
     torch.testing.assert_close(model([long, short], 0)[1:], model([short], 0))
+    with torch.no_grad():
+        model.words[0].weight[:10] = bags.words[0].weight
+    bags.load_state_dict(bags.state_dict() | {k: v for k, v in model.state_dict().items() if "words" not in k})
+    sentences = Ragged(np.array([1, 2, 3, 4, 5]), np.array([0, 4, 5]))
+    torch.testing.assert_close(bags(sentences, 0), model([long, short], 0))
 
 
 def test_sampling_one_by_one_gives_words():
@@ -155,6 +161,7 @@ def test_guard_attributes_and_memory(bench):
 
 
 def test_guard_ranking_and_neighbours(bench):
+    assert ranking.against_embedding_bag(bench)["ranking_vs_embedding_bag"]["ratio"] > 1.5
     assert ranking.against_padding(bench)["ranking_vs_padded"]["ratio"] > 2.5
     assert neighbours.against_gensim(bench)["neighbours_vs_gensim"]["ratio"] < 4
 
