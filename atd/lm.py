@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from atd.attributes import AttributeTable, Blend
 from atd.noise import NoiseDraw
+from atd.products import multiply
 from atd.softmax import SampledWords, exact_nll, rows_of, sampled_nll
 from atd.tensor import FactoredTensor
 
@@ -177,7 +178,7 @@ class MultiplicativeLM(FactoredTensor, ConditionedModel):
         (B, N, F), K = E_BNF.shape, self.W_fk.shape[1]
         folded, pushed = N * F * (B * F + K * (K + F)), B * K * (N * F + N * K + F)
         if folded < pushed:
-            r_BF = E_BNF.flatten(1) @ self.folded_contexts()
+            r_BF = multiply(E_BNF.flatten(1), self.folded_contexts())
         else:
             r_BF = predict(E_BNF @ self.W_fk, self.C) @ self.W_fk.T
         constant_F = self.constant()

@@ -30,7 +30,8 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from atd.candidates import LOG2, Candidates
+from atd.candidates import LOG2, Candidates, Columns
+from atd.products import product
 
 LOGITS = 5 * 2**20  # alive at once: 20 MB stay in cache and are not given back to the system between steps
 ROWS = 128  # of the batch in a chunk, at least, and a multiple of: fewer make slow products
@@ -129,7 +130,7 @@ def sum_powers(h_GRP: Tensor, words: Candidates, slot_GR: Tensor, goal_GR: Tenso
     rise_GR = torch.zeros_like(goal_GR)
     sums_GRP = _powers(h_GRP, words, slot_GR, out_GSR).to(goal_GR.dtype)
     if not (sums_GRP[..., words.columns.total] < HUGE).all():
-        torch.bmm(words.table_GSP, h_GRP.mT, out=out_GSR)
+        write_logits(words.table_GSP, h_GRP, words.columns, out_GSR)
         rise_GR = _target_at_most(OWN, out_GSR, slot_GR).amax(1).clamp(min=0).to(goal_GR.dtype)
         words.lower(h_GRP, goal_GR, rise_GR)
         sums_GRP = _powers(h_GRP, words, slot_GR, out_GSR, most=SURE).to(goal_GR.dtype)
@@ -152,10 +153,15 @@ def _powers(h_GRP: Tensor, words: Candidates, slot_GR: Tensor, out_GSR: Tensor, 
 
     `most` is what no logit can be above, but for rounding.
     """
-    torch.bmm(words.table_GSP, h_GRP.mT, out=out_GSR)
+    write_logits(words.table_GSP, h_GRP, words.columns, out_GSR)
     if most is not None:
         out_GSR.clamp_(max=most)
-    return (words.table_GSP.mT @ _target_at_most(0.0, out_GSR.exp2_(), slot_GR)).mT
+    return product(_target_at_most(0.0, out_GSR.exp2_(), slot_GR).mT, words.table_GSP)
+
+
+def write_logits(table_GSP: Tensor, h_GRP: Tensor, columns: Columns, out_GSR: Tensor) -> Tensor:
+    """The shifted logits."""
+    return product(table_GSP[..., columns.used], h_GRP[..., columns.used].mT, out_GSR)
 
 
 def _target_at_most(most: float, out_GSR: Tensor, slot_GR: Tensor) -> Tensor:
@@ -203,18 +209,18 @@ def _blocks(h_GRP: Tensor, words: Candidates) -> Iterator[_Block]:
     rows = max(1, BLOCK // words.G)
     buffer = h_GRP.new_empty(words.G * min(rows, R) * min(BLOCK, words.S))
     for i in range(0, R, rows):
-        h = h_GRP[:, i : i + rows]
+        h = h_GRP[:, i : i + rows].mT.contiguous().mT
         for first in range(0, words.S, BLOCK):
             table = words.table_GSP[:, first : first + BLOCK]
             shape = (words.G, table.shape[1], h.shape[1])
             out = buffer[: math.prod(shape)].view(shape)
-            yield _Block(slice(i, i + rows), first, torch.bmm(table, h.mT, out=out))
+            yield _Block(slice(i, i + rows), first, write_logits(table, h, words.columns, out))
 
 
 def _add_product(sum_GSP: Tensor, a_GSR: Tensor, b_GRP: Tensor, first: bool) -> None:
     """Add a · b, or with `first` write it: what was there before does not count."""
     if sum_GSP.dtype == a_GSR.dtype:
-        torch.baddbmm(sum_GSP, a_GSR, b_GRP, beta=0 if first else 1, out=sum_GSP)
+        product(a_GSR, b_GRP, sum_GSP, add=not first)
     elif first:
         sum_GSP.copy_(a_GSR @ b_GRP)
     else:

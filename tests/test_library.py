@@ -108,7 +108,8 @@ def run(*command: str | Path, cwd: Path | None = None) -> str:
 def test_the_wheel_holds_the_library_alone(wheel):
     names = zipfile.ZipFile(wheel).namelist()
     assert {name.split("/")[0] for name in names} == {"atd", f"atd-{PROJECT['version']}.dist-info"}
-    own = {str(path.relative_to(ROOT)) for path in (ROOT / "atd").rglob("*.py")} | {"atd/py.typed"}
+    sources = [path for kind in ("*.py", "*.c") for path in (ROOT / "atd").rglob(kind)]
+    own = {str(path.relative_to(ROOT)) for path in sources} | {"atd/py.typed"}
     assert {name for name in names if name.startswith("atd/")} == own
 
 

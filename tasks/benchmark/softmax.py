@@ -14,6 +14,7 @@ import torch
 
 from atd.candidates import Columns
 from atd.precision import bf16_pays
+from atd.products import product
 from atd.softmax_kernel import rows_at_once
 from tasks.benchmark import synthetic
 from tasks.benchmark.lm import SQUARES, A, B, D, F, K, N, V, our_step, square, work
@@ -115,15 +116,17 @@ def rival_steps(bench: Bench, losses: Mapping[str, Loss], bf16: bool = False) ->
 
 def products(device: torch.device) -> Callable[[], None]:
     """The three products of an exact step alone, in the chunks of our kernel."""
-    P, rows = Columns(F).P, rows_at_once(V)
-    table, h_BP, logits = (torch.randn(n, m, device=device) for n, m in ((V, P), (B, P), (V, rows)))
-    sums, dtable = torch.empty(P, rows, device=device), torch.empty(V, P, device=device)
-    out = torch.empty_like(logits)
+    columns, rows = Columns(F), rows_at_once(V)
+    P, used = columns.P, columns.used
+    table, h_BP, logits = (torch.randn(1, n, m, device=device) for n, m in ((V, P), (B, P), (V, rows)))
+    dtable = torch.empty(1, V, P, device=device)
 
     def three() -> None:
         for i in range(0, B, rows):
-            torch.mm(table, h_BP[i : i + rows].T, out=out)
-            torch.mm(table.T, logits, out=sums)
-            torch.mm(logits, h_BP[i : i + rows], out=dtable)
+            h = h_BP[:, i : i + rows]
+            out = logits[..., : h.shape[1]]
+            product(table[..., used], h[..., used].mT, out)
+            product(out.mT, table)
+            product(out, h, dtable, add=i > 0)
 
     return three

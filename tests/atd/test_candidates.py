@@ -11,10 +11,10 @@ G, R, S, H = 2, 5, 30, 9
 
 
 @pytest.mark.parametrize("H", [1, 3, 4, 5, 100])
-def test_columns_are_apart_and_fill_whole_eights(H):
+def test_columns_are_apart_and_fill_whole_lanes(H):
     columns = Columns(H)
     places = [i for part in (columns.vector, columns.bias, columns.shift, columns.padding) for i in range(1000)[part]]
-    assert places == list(range(columns.P)) and columns.P % 8 == 0 and columns.P - H - 4 < 8
+    assert places == list(range(columns.P)) and columns.P % 16 == 0 and columns.P - H - 4 < 16
     assert columns.total in range(1000)[columns.shift]
 
 
