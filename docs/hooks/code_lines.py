@@ -1,4 +1,4 @@
-"""Lines of the source beside what is said of them: a line that is nothing but a link to a Python file brings them.
+"""Lines of the source beside what is said of them: a line such as "Code: link to a Python file" brings them.
 
 A link whose text is `OpenLM.shrinkage`, as code, to ../atd/open_lm.py shows this function; with a second piece of code
 behind a comma, the statement of it that begins so. They are read when the site is built, so that they cannot go stale;
@@ -13,7 +13,7 @@ from pathlib import Path
 from textwrap import dedent
 
 ROOT = Path(__file__).parents[2]
-ALONE = re.compile(r"^\[`([\w.]+)`(?:, `([^`]+)`)?\]\(((?:\.\./)+([\w/]+\.py))\)$", flags=re.M)
+ALONE = re.compile(r"^Code: \[`([\w.]+)`(?:, `([^`]+)`)?\]\(((?:\.\./)+([\w/]+\.py))\)$", flags=re.M)
 
 
 def definition(tree: ast.Module, name: str) -> ast.stmt:
