@@ -26,6 +26,7 @@ from tasks.learning.models import trained_model
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
+DRAWN = 2000  # attributes: of every two the likeness is shown
 NUMBERED = 60  # attributes up to which the correlation matrix can be read
 
 FITS = Fits()
@@ -44,9 +45,13 @@ class Settings:
 def run(cfg: DictConfig, out: Path) -> Result:
     task = typed(Settings, cfg.task)
     trained = trained_model(cfg)
-    x_AD, names = trained.model.vectors().detach().numpy(), trained.attributes
+    names, x_AD = trained.attributes, trained.model.vectors().detach().numpy()
     if len(names) < 3:
         raise AtdError(f"checkpoint={cfg.checkpoint}: has {len(names)} attributes; a map needs at least 3")
+    every = names, x_AD  # a mix may be of any
+    shown = largest(trained.design.words_A, len(names))
+    names, x_AD = [names[a] for a in shown], x_AD[shown]
+    few = "" if len(shown) == len(every[0]) else f" The {len(shown):,} with most text, of {len(every[0]):,}."
     points = project(x_AD, task.method, task.perplexity, cfg.seed)
     kept = neighbours_kept(x_AD, points)
     groups = groups_of(names, task.colour)
@@ -55,7 +60,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
         "attribute_map",
         scatter_map(points, names, groups),
         f"Attribute vectors in the plane ({task.method}): near = alike. {kept:.0f} % of each attribute's five "
-        "nearest are among its five nearest on the map.",
+        f"nearest are among its five nearest on the map.{few}",
     )
     order, tree = dendrogram(x_AD, names)
     result.figure("family_tree", tree, "Average linkage on 1 − correlation: the earlier two meet, the more alike.")
@@ -65,9 +70,15 @@ def run(cfg: DictConfig, out: Path) -> Result:
         caption = "Correlation between attribute vectors, in the order of the family tree."
         result.figure("correlation", heatmap(similar[np.ix_(order, order)], ordered, "correlation"), caption)
     nearest(result, names, similar, task.shown)
-    mixes(result, names, x_AD, as_list(task.mix), task.shown)
+    mixes(result, *every, as_list(task.mix), task.shown)
     write_csv(out / "attribute_map.csv", names, points, groups)
     return result
+
+
+def largest(words_A: np.ndarray, A: int) -> np.ndarray:
+    """The attributes that are drawn, in their order: those with most text, where they are too many."""
+    order = np.argsort(-words_A, kind="stable") if len(words_A) else np.arange(A)
+    return np.sort(order[:DRAWN])
 
 
 def as_list(mix: str | list[str]) -> list[str]:

@@ -90,6 +90,7 @@ def run_py(words: list[str]) -> None:
     for word in words:
         key, _, value = word.partition("=")
         assert value != "…" or key == "checkpoint" or (small_runs.CONF / key).is_dir(), f"no group {key}"
+    words = [word for word in words if not re.fullmatch(r"checkpoint=[\d_-]+", word)]  # a run of long ago: train anew
     words = [f"checkpoint={TOUR}" if word.startswith("checkpoint=") else word for word in words]
     words = [word for word in words if word != "…" and not word.endswith("=…")]
     if any(word.startswith("--") for word in words):

@@ -18,6 +18,7 @@ import torch
 from atd.attributes import Blend
 from atd.design import Design
 from atd.encoded import EncodedCorpus
+from atd.least_squares import fitted
 from atd.lm import ConditionedModel
 from atd.trained import Trained
 
@@ -89,18 +90,13 @@ def full_vectors(model: ConditionedModel, texts: EncodedCorpus) -> np.ndarray:
 
 def guessed_vectors(model: ConditionedModel, data: Corpus, left: Left) -> np.ndarray:
     """The x of every test document as far as the columns that are left tell it (n×D)."""
-    from scipy.sparse import diags, identity
-    from scipy.sparse.linalg import splu
-
     train, test = data.encoded["train"], data.encoded["test"]
     design = train.design
     seen, asked = (indicators(texts, design, left.kept) for texts in (train, test))
     if not seen.shape[1]:
         return np.zeros((len(test), model.vectors().shape[1]))
-    weighted = diags(train.lengths.astype(np.float64)) @ seen
-    ridge = RIDGE * train.lengths.sum() * identity(seen.shape[1])
-    fitted = splu((seen.T @ weighted + ridge).tocsc()).solve(weighted.T @ full_vectors(model, train))
-    return np.asarray(asked @ fitted)
+    words_n = train.lengths.astype(np.float64)
+    return np.asarray(asked @ fitted(seen, words_n, full_vectors(model, train), RIDGE * words_n.sum()))
 
 
 @torch.inference_mode()

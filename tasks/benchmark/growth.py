@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from tasks.benchmark import lm, ranking
+from tasks.benchmark import lm, ranking, report
 from tasks.benchmark.measure import Bench, alternate
 from tasks.benchmark.memory import peak
 
@@ -82,4 +82,19 @@ def _pairs(bench: Bench):
     return sizes, lambda n: ranking.our_epoch(ranking.pairs(n))
 
 
-AXES = {"vocabulary": _vocabulary, "factors": _factors, "batch": _batch, "attributes": _attributes, "pairs": _pairs}
+def _report_map(bench: Bench):
+    return (1000, 10_000, 100_000), report.mapped
+
+
+def _report_columns(bench: Bench):
+    return (2000, 10_000, 50_000, 100_000)[: 3 if bench.quick else 4], report.columns
+
+
+def _report_effects(bench: Bench):
+    return (1000, 4000, 16_000)[: 2 if bench.quick else 3], report.used
+
+
+AXES = {
+    "vocabulary": _vocabulary, "factors": _factors, "batch": _batch, "attributes": _attributes, "pairs": _pairs,
+    "report_map": _report_map, "report_columns": _report_columns, "report_effects": _report_effects,
+}  # fmt: skip

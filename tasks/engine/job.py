@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -91,6 +92,8 @@ def perform(cfg: DictConfig, out: Path, facts: dict[str, str], started: float) -
 
         torch.set_num_threads(cfg.trainer.threads)
     task = importlib.import_module(f"tasks.{cfg.task.name}")
+    gc.collect()
+    gc.freeze()  # what is there now stays: every later look for garbage, one a row, would take a quarter of a second
     with recorded(out / "corpora.json"), job_run(cfg, out) as log:
         result: Result = task.run(cfg, out)
         seconds = time.monotonic() - started

@@ -22,7 +22,11 @@ if TYPE_CHECKING:
 
 COLOURED = 8  # groups with a colour of their own; the rest share one
 OTHER = "other"  # the name of the rest
+EXACT = 800  # vectors up to which t-SNE looks at every two of them
 LABELLED = 300  # names on a map; of more points only some are labelled
+ANGLES = np.pi * np.array([0, 1, 0.5, 1.5, 0.25, 0.75, 1.25, 1.75, *np.arange(0.125, 2, 0.25)])
+COMPASS = np.stack([np.cos(ANGLES), np.sin(ANGLES)], 1)  # where around its point a label is tried
+RINGS = np.split(np.concatenate([[5, 9, 14, 20], np.arange(28, 1500, 9)]), [4, 12, 28, 60, 108])  # how far away
 
 
 @picture
@@ -78,18 +82,11 @@ def label_points(ax: Axes, points: np.ndarray, names: Sequence[str], size: float
     figure.set_layout_engine("none")  # or the labels would move the axes they were placed in
     anchor = ax.transData.transform(points) * 72 / figure.dpi
     frame = np.asarray(ax.get_window_extent()) * 72 / figure.dpi
-    extents = [TextPath((0, 0), name.strip() or "x", size=size).get_extents() for name in names]
-    half = np.array([(e.width / 2 + 2, size / 2 + 2) for e in extents])
-    angle = np.pi * np.array([0, 1, 0.5, 1.5, 0.25, 0.75, 1.25, 1.75, *np.arange(0.125, 2, 0.25)])
-    compass = np.stack([np.cos(angle), np.sin(angle)], 1)
-    rings = np.concatenate([[5, 9, 14, 20], np.arange(28, 1500, 9)])
+    widths = [np.ptp(TextPath((0, 0), name.strip() or "x", size=size).vertices[:, 0]) for name in names]
+    half = np.array([(width / 2 + 2, size / 2 + 2) for width in widths])
     taken, reach = anchor.copy(), np.full_like(anchor, 3.5)  # centres and half sizes of dots, then of labels
     for name, point, at, own in zip(names, points, anchor, half, strict=True):
-        centre = at + (compass * (rings[:, None, None] + own)).reshape(-1, 2)
-        inside = ((centre - own >= frame[0]) & (centre + own <= frame[1])).all(1)
-        gap = np.abs(centre[:, None] - taken) - (reach + own)
-        free = (gap >= 0).any(-1).all(-1)
-        best = centre[np.argmax(2 * free + (free & inside))]
+        best = free_place(at, own, frame, taken, reach)
         taken, reach = np.vstack([taken, best]), np.vstack([reach, own])
         away = best - at
         far = (np.abs(away) > own + 12).any()
@@ -97,6 +94,24 @@ def label_points(ax: Axes, points: np.ndarray, names: Sequence[str], size: float
         ax.annotate(
             name, point, away, textcoords="offset points", ha="center", va="center", fontsize=size, arrowprops=line
         )
+
+
+def free_place(at: np.ndarray, own: np.ndarray, frame: np.ndarray, taken: np.ndarray, reach: np.ndarray) -> np.ndarray:
+    """The first centre on rings around `at` where a box of half size `own` covers nothing, within the frame if it can.
+
+    Most find theirs on the inner rings, so the others are looked at only when these are full.
+    """
+    outside = None
+    for rings in RINGS:
+        centre = at + (COMPASS * (rings[:, None, None] + own)).reshape(-1, 2)
+        near = (np.abs(taken - at) < reach + own + np.abs(centre - at).max(0)).all(1)
+        free = (np.abs(centre[:, None] - taken[near]) >= reach[near] + own).any(-1).all(-1)
+        inside = ((centre - own >= frame[0]) & (centre + own <= frame[1])).all(1)
+        if (free & inside).any():
+            return centre[np.argmax(free & inside)]
+        if outside is None and free.any():
+            outside = centre[np.argmax(free)]
+    return at + COMPASS[0] * (RINGS[0][0] + own) if outside is None else outside
 
 
 def plane(vectors: np.ndarray) -> np.ndarray:
@@ -124,16 +139,22 @@ def project(x_AD: np.ndarray, method: str, perplexity: float, seed: int) -> np.n
     perplexity = min(perplexity, max(1.0, (len(x_AD) - 1) / 3))
     start = plane(x_AD)
     start = 1e-4 * start / max(start.std(), 1e-12)
-    return TSNE(perplexity=perplexity, init=start, random_state=seed, method="exact").fit_transform(unit)
+    method = "exact" if len(x_AD) <= EXACT else "barnes_hut"
+    return TSNE(perplexity=perplexity, init=start, random_state=seed, method=method).fit_transform(unit)
 
 
 def neighbours_kept(x_AD: np.ndarray, points: np.ndarray, k: int = 5) -> float:
     """Per cent of the k nearest attributes (by cosine) that are among the k nearest on the map."""
     k = min(k, len(x_AD) - 1)
     unit = x_AD / np.maximum(np.linalg.norm(x_AD, axis=1, keepdims=True), 1e-12)
-    far = [((v[:, None] - v[None]) ** 2).sum(-1) + 1e9 * np.eye(len(v)) for v in (unit, points)]
-    near = [np.argsort(d, axis=1)[:, :k] for d in far]
+    near = [np.argsort(distances(v), axis=1)[:, :k] for v in (unit, points)]
     return float(100 * np.mean([len(set(a) & set(b)) / k for a, b in zip(*near, strict=True)]))
+
+
+def distances(v_AD: np.ndarray) -> np.ndarray:
+    """Squared, of every two (A×A); nothing is near itself."""
+    size_A = np.square(v_AD).sum(1)
+    return size_A[:, None] + size_A - 2 * v_AD @ v_AD.T + 1e9 * np.eye(len(v_AD))
 
 
 def groups_of(names: Sequence[str], pattern: str) -> list[str]:

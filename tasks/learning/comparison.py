@@ -19,7 +19,7 @@ from atd.models import Trained, load
 from tasks.engine.rows import Outcome, Row, Store, run_rows, summary
 from tasks.learning.checkpoints import BEST, whole_or_none
 from tasks.learning.controls import Variant
-from tasks.learning.evaluation import document_losses, kneser_ney_losses, perplexities_of
+from tasks.learning.evaluation import document_losses, kneser_ney_losses, perplexities_of, perplexity_of
 from tasks.learning.language_model import language_model, optim_of
 from tasks.learning.training import fit
 
@@ -134,8 +134,12 @@ def train(cfg: DictConfig, data: Corpus, out: Path, job: Job, seed: int) -> Outc
     module = language_model(job.variant.config, data, cfg, seed, optim)
     job.variant.prepare(module.model)
     curve = fit(module, data, cfg, out, job.checkpoint(seed))
-    losses = {split: document_losses(module, data, split) for split in ("val", "test")}
-    return Outcome(perplexities_of(losses, data), losses, {"curve": curve, "lr": optim.lr})
+    losses = document_losses(module, data, "test")
+    scores = {
+        "perplexity": perplexity_of(losses, data, "test"),
+        "perplexity_dev": min(epoch["val/perplexity"] for epoch in curve),  # of the weights that were kept
+    }
+    return Outcome(scores, {"test": losses}, {"curve": curve, "lr": optim.lr})
 
 
 def count(data: Corpus, name: str, seed: int) -> Outcome:

@@ -82,4 +82,8 @@ def examples(texts: EncodedCorpus, order: int) -> tuple[np.ndarray, np.ndarray, 
 def perplexities_of(losses: dict[str, np.ndarray], data: Corpus) -> dict[str, float]:
     """From the summed nll of each document of the test and the validation part, named as in metrics.json."""
     names = {"perplexity": "test", "perplexity_dev": "val"}
-    return {n: float(np.exp(losses[split].sum() / len(data.encoded[split].tokens))) for n, split in names.items()}
+    return {name: perplexity_of(losses[split], data, split) for name, split in names.items()}
+
+
+def perplexity_of(losses: np.ndarray, data: Corpus, split: str) -> float:
+    return float(np.exp(losses.sum() / len(data.encoded[split].tokens)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from atd.ragged import Ragged
 from tasks.benchmark import (
     NAMES,
     chosen,
+    commands,
     generation,
     inference,
     lm,
@@ -28,7 +30,7 @@ from tasks.benchmark import (
     softmax,
     synthetic,
 )  # fmt: skip
-from tasks.benchmark.growth import Growth, exponent
+from tasks.benchmark.growth import AXES, Growth, exponent
 from tasks.benchmark.measure import Bench, alternate, faster, row, slower
 from tasks.benchmark.naive import BagRanking, NaiveLM, PaddedRanking, sample_one_by_one
 from tasks.benchmark.rivals import SampledLoss, chunked_loss, naive_loss
@@ -78,6 +80,19 @@ def test_exponents():
     assert exponent([1, 10, 100], [2.0, 20.0, 200.0]) == pytest.approx(1.0)
     assert exponent([1, 10, 100], [5.0, 5.0, 5.0]) == pytest.approx(0.0)
     assert not Growth("x", [1, 10], [1.0, 100.0], [1.0, 1.0]).row()["ok"]
+
+
+def test_a_command_tells_how_long_its_models_trained(tmp_path):
+    said = "atd epoch 0: val/perplexity 196.3  (30.3 s)\natd epoch 1: val/perplexity 190  (0.5 s)\nreport: /x (9.9 s)\n"
+    assert sum(map(float, commands.EPOCH.findall(said))) == pytest.approx(30.8)
+    table = commands.write_table(tmp_path / "t.csv", 20).read_text().splitlines()
+    assert table[0] == "text,c0,c1,c2" and len(table) == 21 and table[1].count(" ") > 100
+
+
+@pytest.mark.parametrize("axis", ["report_map", "report_columns", "report_effects"])
+def test_parts_of_a_report_can_be_made_of_any_size(axis):
+    _, prepare = AXES[axis](Bench(None, 1, True, torch.device("cpu")))
+    assert prepare(400)() is not None
 
 
 def test_what_to_measure():
@@ -171,7 +186,8 @@ def test_guard_generation(bench):
 
 
 def test_guard_inference(bench):
-    beside_gensim = inference.against_gensim(bench)["infer_vs_gensim"]
+    once = replace(bench, rounds=1)  # the ratio is five times what is asked for
+    beside_gensim = inference.against_gensim(once)["infer_vs_gensim"]
     assert beside_gensim["ratio"] > 1
     for name in ("auc", "rival_auc", "dbow_auc", "average_auc"):  # they differ by less than a test may rely on
         assert 0.7 < beside_gensim[name] < 0.97, name

@@ -4,7 +4,7 @@ from omegaconf import OmegaConf
 
 from atd.errors import AtdError
 from tasks.figures.maps import dendrogram, groups_of, neighbours_kept, project, scatter_map
-from tasks.maps import run
+from tasks.maps import DRAWN, largest, run
 from tests.tasks.tiny_model import NAMES, write_checkpoint
 
 
@@ -64,6 +64,12 @@ def test_the_task(tmp_path):
     mix = result.sections[-1].rows[0]
     assert "shakespeare" not in mix[1] and "blake" not in mix[1]
     assert (tmp_path / "attribute_map.csv").read_text().count("\n") == len(NAMES) + 1
+
+
+def test_of_too_many_attributes_those_with_most_text_are_drawn():
+    words = np.arange(3 * DRAWN)
+    assert largest(words, len(words)).tolist() == list(range(2 * DRAWN, 3 * DRAWN))
+    assert largest(np.zeros(0), 5).tolist() == [0, 1, 2, 3, 4]
 
 
 @pytest.mark.parametrize("n", [18, 234])

@@ -209,7 +209,7 @@ def search(places) -> list[str]:
     """The command of a small search."""
     command = ["sweep=tpe", "sweep.trials=5", "sweep.startup=2", "sweep.grace=2", *RANGES, *places]
     command += ["logger=none", "model.K=8", "model.D=3", "optim.samples=0", "data.batch_size=64", "trainer.threads=1"]
-    return [*command, "trainer.max_epochs=4", "trainer.min_steps=0", "trainer.checkpoint_every=3"]
+    return [*command, "task.controls=[]", "trainer.max_epochs=4", "trainer.min_steps=0", "trainer.checkpoint_every=3"]
 
 
 def test_a_sweep_killed_half_way_ends_like_one_left_alone(search, tmp_path):
