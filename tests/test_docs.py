@@ -77,6 +77,21 @@ def test_files_that_a_page_names_are_there(doc):
     assert not [path for path in named if not (ROOT / path).exists()]
 
 
+def anchors(page: Path) -> set[str]:
+    """Those that GitHub gives the headings of a page."""
+    prose = re.sub(r"^```.*?^```$", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)
+    headings = re.findall(r"^#+ (.*)$", prose, flags=re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("doc", DOCS, ids=lambda doc: doc.name)
+def test_anchors_that_a_page_links_to_are_headings(doc):
+    links = re.findall(r"\]\(([^)#\s]*)#([^)\s]+)\)", doc.read_text(encoding="utf-8"))
+    for link, anchor in links:
+        page = doc.parent / link if link else doc
+        assert "://" in link or anchor in anchors(page), f"{link}#{anchor}"
+
+
 def test_every_hop_of_the_architecture_names_what_is_there():
     """Lines such as "9. `tasks/learning/training.py`: `fit`"."""
     text = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
