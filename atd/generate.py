@@ -14,6 +14,7 @@ from torch.nn import functional
 from atd.errors import AtdError
 from atd.lm import MultiplicativeLM, NextWordModel
 from atd.vocabulary import BOS_ID
+from atd.vocabulary_kernel import SoftmaxTable, library
 
 BLOCK = 128  # words per block of the two-level draw
 COLD = 1e-20  # below this temperature logits would leave the range of a float: as good as 0
@@ -48,12 +49,11 @@ def generate(
     text = torch.full((B, N + start_BS.shape[1] + length), BOS_ID, device=model.C.device)
     text[:, N : N + start_BS.shape[1]] = start_BS
     hidden = folded_hidden(model, language)
-    W_HV, b_V = _output(model, language, forbid)
+    choose = _choice(*_output(model, language, forbid), generator, temperature, top_k, top_p)
     for t in range(length):
         at = text.shape[1] - length + t
         h_BH = hidden(text[:, at - N : at], None if x_TBD is None else x_TBD[t])
-        logits_BV = torch.addmm(b_V, h_BH, W_HV)
-        text[:, at] = draw(logits_BV, generator, temperature, top_k, top_p)
+        text[:, at] = choose(h_BH)
     return text[:, text.shape[1] - length :].clone()
 
 
@@ -81,6 +81,17 @@ def _output(model: NextWordModel, language: int, forbid: Sequence[int]) -> tuple
     if len(forbid):
         b_V[torch.as_tensor(list(forbid), device=b_V.device)] = -torch.inf
     return functional.pad(W_VH, (0, 0, 0, pad)).T, b_V
+
+
+def _choice(
+    W_HV: Tensor, b_V: Tensor, generator: torch.Generator, temperature: float, top_k: int | None, top_p: float | None
+) -> Callable[[Tensor], Tensor]:
+    """The function that takes hidden vectors (B×H) to words (B). Where no tail is cut off, C needs no logits for it."""
+    passes = library(W_HV)
+    if passes is None or temperature < COLD or top_k is not None or top_p not in (None, 1):
+        return lambda h_BH: draw(torch.addmm(b_V, h_BH, W_HV), generator, temperature, top_k, top_p)
+    table = SoftmaxTable(passes, W_HV.T, b_V, temperature)
+    return lambda h_BH: table.draw(h_BH, _uniform(len(h_BH), generator))
 
 
 def draw(
@@ -130,11 +141,15 @@ def _nucleus(weight_BV: Tensor, top_p: float | None, generator: torch.Generator)
 
 def _pick(weight_BV: Tensor, generator: torch.Generator) -> Tensor:
     """A column per row in proportion to its weight: first a block of columns, then one inside it."""
-    u_B = torch.rand(len(weight_BV), dtype=torch.float64, generator=generator, device=generator.device)
+    u_B = _uniform(len(weight_BV), generator)
     blocks = weight_BV.unflatten(1, (-1, BLOCK))
     block_B, rest_B = invert(blocks.sum(2), u_B.to(weight_BV.device))
     inside_B, _ = invert(blocks[torch.arange(len(blocks), device=blocks.device), block_B], rest_B)
     return block_B * BLOCK + inside_B
+
+
+def _uniform(B: int, generator: torch.Generator) -> Tensor:
+    return torch.rand(B, dtype=torch.float64, generator=generator, device=generator.device)
 
 
 def invert(weight: Tensor, u_B: Tensor) -> tuple[Tensor, Tensor]:

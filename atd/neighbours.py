@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from atd.lm import NextWordModel
+from atd.vocabulary_kernel import CodedWords, library
 
 CHUNK = 256  # query words per slab of cosines: 256 × V numbers
 
@@ -40,15 +41,66 @@ def neighbours(
     """The k words with the highest cosine to the query: (ids, cosines), best first.
 
     `query` is a word id, the ids of a phrase, or a vector (K). The query's own words are left out, unless
-    `exclude` says otherwise. `is_unit` promises rows of unit norm: a query then costs one product and a top-k.
+    `exclude` says otherwise. `is_unit` promises rows of unit norm. For more than one query, make a `Space`.
     """
     if exclude is None:
         exclude = () if isinstance(query, Tensor) and query.is_floating_point() else _ids(query)
-    cosine_V = (vectors_VK if is_unit else unit(vectors_VK)) @ query_vector(vectors_VK, query)
-    if len(exclude):
-        cosine_V[list(exclude)] = -torch.inf
-    best = cosine_V.topk(min(k, len(cosine_V) - len(set(exclude))))
-    return best.indices, best.values
+    unit_VK = vectors_VK if is_unit else unit(vectors_VK)
+    k = min(k, len(unit_VK) - len(set(exclude)))
+    ids_k, cosine_k = nearest(unit_VK, query_vector(vectors_VK, query), k, exclude)
+    return ids_k, cosine_k.to(unit_VK.dtype)
+
+
+def nearest(unit_VK: Tensor, unit_K: Tensor, k: int, exclude: Sequence[int] = ()) -> tuple[Tensor, Tensor]:
+    """The k words with the highest cosine, of equal ones the lower id first: (ids, cosines in double precision).
+
+    Single precision chooses those that may be among them, with room for its rounding; double precision ranks them.
+    """
+    rough_V = unit_VK @ unit_K
+    rough_V[list(exclude)] = -torch.inf
+    rounding = 2 * (len(unit_K) + 8) * torch.finfo(rough_V.dtype).eps
+    likely = (rough_V >= rough_V.topk(max(k, 1)).values[-1:] - rounding).nonzero()[:, 0]
+    cosine = (unit_VK[likely].double() * unit_K.double()).sum(1)
+    best = cosine.argsort(descending=True, stable=True)[:k]
+    return likely[best], cosine[best]
+
+
+class Space:
+    """Words made ready for many queries: of unit norm and, where there is a compiler, with a coarse copy beside them.
+
+    Every answer is the exact ranking of the whole vocabulary, of equal cosines the lower id first.
+    """
+
+    def __init__(self, vectors_VK: Tensor):
+        self.unit_VK = unit(vectors_VK.detach())
+        passes = library(self.unit_VK)
+        self.coded = CodedWords(passes, self.unit_VK) if passes else None
+
+    def of_words(self, ids: Sequence[int] | Tensor, k: int = 15) -> tuple[Tensor, Tensor]:
+        """The k nearest of each word, which is not its own neighbour: (ids Q×k, cosines Q×k), best first."""
+        own_Q = torch.as_tensor(ids, device=self.unit_VK.device)
+        k = min(k, len(self.unit_VK) - 1)
+        found_Qk, cosine_Qk = self._ranked(self.unit_VK[own_Q], k + 1)
+        other = found_Qk != own_Q[:, None]
+        other[other.all(1), -1] = False  # where k + 1 others are as near as the word itself
+        return found_Qk[other].view(len(other), k), cosine_Qk[other].view(len(other), k)
+
+    def of_vectors(self, vectors_QK: Tensor, k: int = 15, exclude: Sequence[int] = ()) -> tuple[Tensor, Tensor]:
+        """The k nearest of each vector, without the words of `exclude`: (ids Q×k, cosines Q×k), best first."""
+        left_out = torch.as_tensor(sorted(set(exclude)), device=self.unit_VK.device)
+        k = min(k, len(self.unit_VK) - len(left_out))
+        found_Qm, cosine_Qm = self._ranked(unit(vectors_QK), k + len(left_out))
+        kept = ~torch.isin(found_Qm, left_out)
+        kept &= kept.cumsum(1) <= k
+        return found_Qm[kept].view(len(kept), k), cosine_Qm[kept].view(len(kept), k)
+
+    def _ranked(self, unit_QK: Tensor, k: int) -> tuple[Tensor, Tensor]:
+        if self.coded:
+            found_Qk, cosine_Qk = self.coded.nearest(unit_QK, k)
+        else:
+            rows = [nearest(self.unit_VK, unit_K, k) for unit_K in unit_QK]
+            found_Qk, cosine_Qk = (torch.stack(column) for column in zip(*rows, strict=True))
+        return found_Qk, cosine_Qk.to(self.unit_VK.dtype)
 
 
 @dataclass

@@ -18,7 +18,7 @@ from rich.progress import track
 from atd.attributes import correlations
 from atd.errors import AtdError
 from atd.lm import UnsharedLM
-from atd.neighbours import attribute_shift, compare, neighbours, query_vector, rank_shift, unit
+from atd.neighbours import Space, attribute_shift, compare, neighbours, query_vector, rank_shift, unit
 from atd.settings import Name, as_name, optional, whole
 from atd.vocabulary import SPECIALS
 from tasks.engine.check import Fits
@@ -170,15 +170,16 @@ def across_languages(trained: Trained, x_AD: torch.Tensor, queries: list[str], t
     model = trained.model
     assert isinstance(model, UnsharedLM)
     queries = queries or trained.vocabulary.words[len(SPECIALS) + 50 :: 50][: task.shown]
-    spaces = [model.embeddings(x)[model.words(i)] for i, x in enumerate(x_AD)]
+    vectors = [model.embeddings(x)[model.words(i)] for i, x in enumerate(x_AD)]
+    spaces = [Space(vectors_VK) for vectors_VK in vectors]
     rows, best = [], []
     for query in queries:
-        vector = query_vector(spaces[0], phrase(trained, query))
+        vector_1K = query_vector(vectors[0], phrase(trained, query))[None]
         row = [query]
         for vocabulary, space in zip(trained.vocabularies, spaces, strict=True):
-            ids, cosine = neighbours(space, vector, task.k, exclude=SPECIAL_IDS)
-            row.append(", ".join(vocabulary.decode(ids[:5])))
-        best.append(float(cosine[0]))
+            ids, cosine = space.of_vectors(vector_1K, task.k, exclude=SPECIAL_IDS)
+            row.append(", ".join(vocabulary.decode(ids[0, :5])))
+        best.append(float(cosine[0, 0]))
         rows.append(row)
     result = Result("similarity", "atd/cosine", {"atd": {"cosine": float(np.mean(best))}})
     result.table("Neighbours across languages", ["query", *trained.attributes], rows)

@@ -1,3 +1,5 @@
+import sys
+
 import pytest
 import torch
 
@@ -8,6 +10,7 @@ from atd.open_lm import OpenLM
 from atd.tensor_lm import TensorLM
 from atd.vocabulary import BOS_ID
 
+generate_module = sys.modules[generate.__module__]
 V, K, D, F, N, A = 200, 8, 5, 7, 3, 4
 
 
@@ -93,6 +96,19 @@ def test_same_seed_same_text_and_forbidden_words_never():
     assert torch.equal(first, again) and not torch.equal(first, other)
     assert not set(first.flatten().tolist()) & {0, 1, 7}
     assert first.max() < V
+
+
+@pytest.mark.parametrize("kind", [MultiplicativeLM, OpenLM, LogBilinearLM, TensorLM, UnsharedLM])
+@pytest.mark.parametrize("temperature", [0.5, 1.0])
+def test_text_is_the_same_without_a_compiler(kind, temperature, monkeypatch):
+    model, x_BD = make(kind), torch.rand(40, D)
+
+    def text():
+        return generate(model, x_BD, [3], 20, generator=seed(1), temperature=temperature, forbid=(0, 7))
+
+    compiled = text()
+    monkeypatch.setattr(generate_module, "library", lambda words: None)
+    assert torch.equal(compiled, text())
 
 
 def frequencies(logits, n=60_000, **options):

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 
 from atd.lm import MultiplicativeLM
-from atd.neighbours import attribute_shift, compare, neighbours, rank_shift, unit
+from atd.neighbours import Space, attribute_shift, compare, neighbours, rank_shift, unit
 
 V, K, D, F, N, A = 300, 12, 6, 10, 2, 5
 
@@ -42,6 +42,26 @@ def test_unit_rows_and_exclusions():
     ids, _ = neighbours(matrix, 7, k=V, exclude=[7, 0, 1], is_unit=True)
     assert len(ids) == V - 3 and not {7, 0, 1} & set(ids.tolist())
     assert neighbours(matrix, 7, exclude=[], is_unit=True)[0][0] == 7
+
+
+def test_a_space_answers_as_one_query_at_a_time():
+    matrix = vectors()
+    matrix[100:103] = matrix[7]
+    space = Space(matrix)
+    words = [7, 9, 101]
+    ids, values = space.of_words(words, 15)
+    for row, word in enumerate(words):
+        expected = neighbours(matrix, word, 15)
+        assert torch.equal(ids[row], expected[0])
+        torch.testing.assert_close(values[row], expected[1])
+    assert ids[0, :3].tolist() == [100, 101, 102] and ids[2, :3].tolist() == [7, 100, 102]
+    ids, _ = space.of_vectors(matrix[7:9] * 3, 5, exclude=[0, 7, 101])
+    for row in (0, 1):
+        assert torch.equal(ids[row], neighbours(matrix, matrix[7 + row], 5, exclude=[0, 7, 101])[0])
+    assert space.of_words(words, V)[0].shape == (3, V - 1)
+    assert neighbours(matrix, 7, 5, exclude=range(V))[0].shape == (0,)
+    assert space.of_vectors(matrix[:2], 5, exclude=range(V))[0].shape == (2, 0)
+    assert space.of_words(torch.tensor([101]), 1)[0].tolist() == [[7]]  # three others are as near as itself
 
 
 def test_compare_splits_the_two_lists():
