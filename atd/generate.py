@@ -74,24 +74,25 @@ def folded_hidden(model: NextWordModel, language: int = 0) -> Callable[[Tensor, 
 
 
 def _output(model: NextWordModel, language: int, forbid: Sequence[int]) -> tuple[Tensor, Tensor]:
-    """The output layer (H×V, V), V padded to whole blocks with words that cannot be drawn, like `forbid`."""
+    """The output layer (V×H, V), with words that cannot be drawn."""
     W_VH, b_V = model.output(language)
-    pad = -len(b_V) % BLOCK
-    b_V = functional.pad(b_V, (0, pad), value=-torch.inf)
-    if len(forbid):
-        b_V[torch.as_tensor(list(forbid), device=b_V.device)] = -torch.inf
-    return functional.pad(W_VH, (0, 0, 0, pad)).T, b_V
+    if not len(forbid):
+        return W_VH, b_V
+    return W_VH, b_V.index_fill(0, torch.as_tensor(list(forbid), device=b_V.device), -torch.inf)
 
 
 def _choice(
-    W_HV: Tensor, b_V: Tensor, generator: torch.Generator, temperature: float, top_k: int | None, top_p: float | None
+    W_VH: Tensor, b_V: Tensor, generator: torch.Generator, temperature: float, top_k: int | None, top_p: float | None
 ) -> Callable[[Tensor], Tensor]:
     """The function that takes hidden vectors (B×H) to words (B). Where no tail is cut off, C needs no logits for it."""
-    passes = library(W_HV)
-    if passes is None or temperature < COLD or top_k is not None or top_p not in (None, 1):
-        return lambda h_BH: draw(torch.addmm(b_V, h_BH, W_HV), generator, temperature, top_k, top_p)
-    table = SoftmaxTable(passes, W_HV.T, b_V, temperature)
-    return lambda h_BH: table.draw(h_BH, _uniform(len(h_BH), generator))
+    passes = library(W_VH)
+    if passes and temperature >= COLD and top_k is None and top_p in (None, 1):
+        table = SoftmaxTable(passes, W_VH, b_V, temperature)
+        return lambda h_BH: table.draw(h_BH, _uniform(len(h_BH), generator).to(h_BH.device))
+    pad = -len(b_V) % BLOCK  # to whole blocks, with words that cannot be drawn
+    b_V = functional.pad(b_V, (0, pad), value=-torch.inf)
+    W_HV = functional.pad(W_VH, (0, 0, 0, pad)).T
+    return lambda h_BH: draw(torch.addmm(b_V, h_BH, W_HV), generator, temperature, top_k, top_p)
 
 
 def draw(

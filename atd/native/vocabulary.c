@@ -10,9 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#ifndef __clang__
-#pragma GCC optimize("fp-contract=fast") /* a product and a sum may be one instruction */
-#endif
+#pragma GCC optimize("fp-contract=fast") /* multiply and add in one instruction */
 
 #if defined __AVX512F__
 enum { LANES = 16, ROWS = 6 }; /* floats in a register; rows of four registers each that fit beside a block's */
@@ -189,15 +187,12 @@ INLINE lanes power_of_two(lanes x)
 /* Replace the logits of a block by 2^(logit - most) and return their sum. */
 static float exponentials(float *logits, float most)
 {
-    lanes sum = {0};
-    for (int i = 0; i < PARTS; i++) {
-        lanes *part = (lanes *)(logits + LANES * i);
-        *part = power_of_two(*part - most);
-        sum += *part;
-    }
+    for (int i = 0; i < WIDTH; i += LANES)
+        *(lanes *)(logits + i) = power_of_two(*(lanes *)(logits + i) - most);
     float total = 0;
-    for (int i = 0; i < LANES; i++)
-        total += sum[i];
+#pragma omp simd reduction(+ : total)
+    for (int w = 0; w < WIDTH; w++)
+        total += logits[w];
     return total;
 }
 
