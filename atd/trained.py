@@ -154,8 +154,15 @@ class Trained:
         ids = self.vocabularies[language].encode(tokens.types)
         return Ragged(ids[tokens.tokens], tokens.offsets)
 
-    def encode(self, texts: Texts, **options: Any) -> np.ndarray:
-        """The inferred attribute vector of every text (n×D); `options` are those of `atd.inference.infer`."""
+    def encode(self, texts: Texts, order: bool = True, **options: Any) -> np.ndarray:
+        """The inferred attribute vector of every text (n×D); `options` are those of `atd.inference.infer`.
+
+        Without `order` texts are bags of words, and the options are those of `atd.inference.bag_of_words`.
+        """
+        if not order:
+            from atd.inference import bag_of_words
+
+            return bag_of_words(self._multiplicative(), *self.tokens(texts).flat, **options).numpy()
         return self.infer(texts, **options).x.numpy()
 
     def infer(self, texts: Texts, **options: Any) -> Inferred:

@@ -9,11 +9,14 @@ Six files carry it, from the outside in:
 - `surrogate` is J at a fraction of its cost, with its gradient at one x: what `lbfgs` works on in a large vocabulary.
 - `objective` is J itself and its gradient.
 
+`bag_of_words` stands apart: a vector in a hundredth of the time, from which words a text has and not their order.
+
 Four small ones serve them: `effect` says what x does to the hidden vector of a position, `words` which words the
 softmax runs over, `preconditioner` where L-BFGS starts from, and `point` holds what a solver knows of each text.
 """
 
+from atd.inference.bag_of_words import bag_of_words as bag_of_words
 from atd.inference.infer import infer as infer
 from atd.inference.point import Inferred as Inferred
 
-__all__ = ["Inferred", "infer"]
+__all__ = ["Inferred", "bag_of_words", "infer"]

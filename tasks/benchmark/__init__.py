@@ -33,6 +33,7 @@ MEASUREMENTS = {
     ("memory_v100k",): "memory.exact_v100k",
     ("infer_vs_sgd",): "inference.against_sgd",
     ("infer_vs_gensim",): "inference.against_gensim",
+    ("infer_quality_10", "infer_quality_40"): "inference.quality",
     ("ranking_vs_gensim",): "ranking.against_gensim",
     ("ranking_vs_embedding_bag",): "ranking.against_embedding_bag",
     ("ranking_vs_padded",): "ranking.against_padding",

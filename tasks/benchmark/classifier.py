@@ -1,7 +1,13 @@
-"""A thousand authors from tf-idf, one fold: against scikit-learn's logistic `SGDClassifier` with two jobs."""
+"""A thousand authors from tf-idf, one fold: against scikit-learn's linear support vector machines.
+
+Equal accuracy: the target is met only if ours is no less accurate than the better of them. All settings are the best of
+those tried on a ninth of the training posts (%, seconds on one thread): C = 0.3, 1, 3 gave 41.2, 41.2, 41.0; alpha =
+SGDS; ours 41.5.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,42 +17,51 @@ from atd.ragged import Ragged
 from atd.softmax_classifier import SoftmaxClassifier
 from tasks.benchmark import synthetic
 from tasks.benchmark.measure import Bench, alternate, faster
+from tasks.benchmark.memory import peak
 from tasks.learning.tfidf import TfIdf, count_table, counts
 
 V, WORDS, POSTS = 30_000, 200, 20
-SETTINGS: dict[str, Any] = {  # as in conf/task/authorship
-    "epochs": 4,
-    "batch_size": 256,
-    "lr": 40.0,
-    "damping": 0.012,
-    "margin": 20.0,
-}
+SETTINGS: dict[str, Any] = {"epochs": 4, "batch_size": 256, "lr": 60.0, "damping": 0.02, "margin": 20.0}
+RIVALS: dict[str, dict[str, float]] = {"svc": {"C": 1.0}, "sgd": {"alpha": 3e-5}}
 
 
 def against_sklearn(bench: Bench) -> dict[str, dict[str, float]]:
-    """Twenty posts of each author, a tenth of them held out. Both learn the same features."""
-    from sklearn.linear_model import SGDClassifier
+    """Twenty posts of each author, a tenth of them held out. All learn the same features.
 
+    Memory is that of a fit beyond what the features take, and known after one pass over them.
+    """
     posts, author = generated_posts(100) if bench.quick else real_posts(bench) or generated_posts(1000)
     held = np.arange(len(author)) % 10 == 0
     tfidf = TfIdf(min_df=2).fit(posts[~held])
     train, test = tfidf.transform(posts[~held]), tfidf.transform(posts[held])
-    fitted: dict = {}
+    fitted: dict[str, Any] = {}
 
-    def ours() -> None:
-        fitted["ours"] = SoftmaxClassifier(**SETTINGS).fit(train, author[~held])
+    def fit(name: str, **settings: Any) -> Callable[[], None]:
+        def function() -> None:
+            fitted[name] = classifier(name, **settings).fit(train, author[~held])
 
-    def rival() -> None:
-        fitted["rival"] = SGDClassifier(loss="log_loss", n_jobs=2).fit(train, author[~held])
+        return function
 
-    def hinge() -> None:
-        fitted["hinge"] = SGDClassifier(n_jobs=2).fit(train, author[~held])
-
-    seconds = alternate({"ours": ours, "rival": rival, "hinge": hinge}, 2, warm_up=False)  # minutes each
+    seconds = alternate({name: fit(name) for name in ("ours", *RIVALS)}, 2, warm_up=False)  # minutes each
     accuracy = {name: 100 * float(model.score(test, author[held])) for name, model in fitted.items()}
-    more: dict[str, Any] = {"accuracy": accuracy["ours"], "rival_accuracy": accuracy["rival"]}
-    more |= {"hinge_seconds": float(np.median(seconds["hinge"])), "hinge_accuracy": accuracy["hinge"]}
-    return {"classifier_vs_sklearn": faster(seconds, 5, ok=accuracy["ours"] >= accuracy["rival"], **more)}
+    fitted.clear()
+    once: dict[str, dict[str, Any]] = {"ours": {"epochs": 1}, "svc": {"max_iter": 1}, "sgd": {"max_iter": 1}}
+    megabytes = {name: peak(lambda: fit(name, **once[name]), bench.device) / 1e6 for name in once}  # noqa: B023
+    ok = accuracy["ours"] >= max(accuracy.values()) and megabytes["ours"] <= min(megabytes.values())
+    more: dict[str, Any] = {f"{name}_accuracy": value for name, value in accuracy.items()}
+    more |= {f"{name}_megabytes": value for name, value in megabytes.items()}
+    more |= {f"{name}_seconds": float(np.median(seconds[name])) for name in RIVALS}
+    return {"classifier_vs_sklearn": faster(seconds, 10, tuple(RIVALS), ok=ok, **more)}
+
+
+def classifier(name: str, **settings: Any) -> Any:
+    from sklearn.linear_model import SGDClassifier
+    from sklearn.svm import LinearSVC
+
+    if name == "ours":
+        return SoftmaxClassifier(**(SETTINGS | settings))
+    kind = {"svc": LinearSVC, "sgd": SGDClassifier}[name]
+    return kind(**RIVALS[name], **settings, random_state=0)
 
 
 def real_posts(bench: Bench):

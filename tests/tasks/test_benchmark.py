@@ -205,5 +205,7 @@ def test_guard_inference(bench):
     assert beside_gensim["ratio"] > 1
     for name in ("auc", "rival_auc", "dbow_auc", "average_auc"):  # they differ by less than a test may rely on
         assert 0.7 < beside_gensim[name] < 0.97, name
+    for beside_dbow in inference.quality(bench).values():
+        assert beside_dbow["ratio"] > 2 and beside_dbow["auc"] > beside_dbow["rival_auc"] - 0.02
     found = inference.against_sgd(bench)["infer_vs_sgd"]
     assert found["ratio"] > 4 and found["sgd_gap"] <= inference.GAP
