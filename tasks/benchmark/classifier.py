@@ -1,8 +1,8 @@
 """A thousand authors from tf-idf, one fold: against scikit-learn's linear support vector machines.
 
-Equal accuracy: the target is met only if ours is no less accurate than the better of them. All settings are the best of
-those tried on a ninth of the training posts (%, seconds on one thread): C = 0.3, 1, 3 gave 41.2, 41.2, 41.0; alpha =
-SGDS; ours 41.5.
+Equal accuracy: the target is met only if ours is no less accurate than the better of them. Settings are the best of
+those tried on a ninth of the training posts of the blog corpus, in per cent: C = 0.3, 1, 3 gave 41.2, 41.2, 41.0;
+alpha = 3e-6, 1e-5, 3e-5, 6e-5, 1e-4, 2e-4 gave 31.7, 37.1, 40.6, 39.8, 39.6, 39.1; ours gives 41.5.
 """
 
 from __future__ import annotations

@@ -18,6 +18,7 @@ from tasks.benchmark import (
     NAMES,
     chosen,
     commands,
+    classifier,
     generation,
     inference,
     lm,
@@ -183,6 +184,11 @@ def test_guard_ranking(bench):
 def test_guard_neighbours(bench):
     found = neighbours.ranked(bench)
     assert found["neighbours"]["ratio"] > 1 and found["neighbours_1000"]["ratio"] > 1
+
+
+def test_guard_classifier(bench):
+    found = classifier.against_sklearn(bench)["classifier_vs_sklearn"]
+    assert found["ratio"] > 3 and found["ours_accuracy"] > max(found["svc_accuracy"], found["sgd_accuracy"]) - 3
 
 
 def test_guard_generation(bench):
