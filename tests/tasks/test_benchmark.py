@@ -17,8 +17,8 @@ from atd.ragged import Ragged
 from tasks.benchmark import (
     NAMES,
     chosen,
-    commands,
     classifier,
+    commands,
     generation,
     inference,
     lm,
