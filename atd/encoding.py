@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,7 +28,7 @@ def count_vocabulary(
 
 def ids(tokens: Tokens, vocabulary: Vocabulary) -> np.ndarray:
     """(n_tokens,) int32: every token's id, `<unk>` where the vocabulary lacks it."""
-    table = np.array([vocabulary.index.get(word, UNK_ID) for word in tokens.types], dtype=np.int32)
+    table = np.fromiter(map(vocabulary.index.get, tokens.types, repeat(UNK_ID)), np.int32)
     return table[tokens.tokens] if len(table) else tokens.tokens
 
 

@@ -94,7 +94,7 @@ class Tokeniser:
 
     def __call__(self, texts: Texts) -> Tokens:
         """Tokens as written, before folding; a missing text has none."""
-        return _replace_pieces(self.pieces(texts), self.rule())
+        return self._numbered(texts, fold=False)
 
     def pieces(self, texts: Texts) -> Tokens:
         """What a rule is asked about: the pieces between white space, or characters."""
@@ -105,16 +105,26 @@ class Tokeniser:
         if self.kind != "characters":
             if self.numbers and _NUMBER.fullmatch(token):
                 return NUM
-            token = token.translate(_PLAIN)
+            token = token.translate(QUOTES)
         return token.lower() if self.lowercase else token
 
     def folded(self, texts: Texts) -> Tokens:
-        tokens = self(texts)
-        return tokens.renamed(map(self.fold, tokens.types))
+        return self._numbered(texts, fold=True)
+
+    def _numbered(self, texts: Texts, fold: bool) -> Tokens:
+        from atd.numbering import numbered
+
+        found, types = numbered(self, texts, fold)
+        return Tokens(found.tokens, found.offsets, types)
 
     def words(self, text: str) -> list[str]:
         """The folded tokens of one text, say what a user typed."""
         return self.folded([text]).document(0)
+
+    def word_rule(self, fold: bool = True) -> Callable[[str], list[str]]:
+        """A function from a piece of text to its words, or to its tokens as written."""
+        rule = self.rule()
+        return (lambda piece: list(map(self.fold, rule(piece)))) if fold else rule
 
     def rule(self) -> Callable[[str], list[str]]:
         """A function from a piece of text to its tokens."""
@@ -166,15 +176,19 @@ def fast_rule(language: str) -> Callable[[str], list[str]]:
 
 
 @cache
+def combining() -> list[int]:
+    """Accents and vowel signs written as characters of their own: parts of words, but no \\w."""
+    return [c for c in range(0x300, 0x20000) if unicodedata.category(chr(c)) in ("Mn", "Mc")]
+
+
 def _marks() -> str:
-    """Accents and vowel signs written as characters of their own are parts of words, but no \\w: as ranges."""
-    points = [c for c in range(0x300, 0x20000) if unicodedata.category(chr(c)) in ("Mn", "Mc")]
-    cuts = np.split(points, np.flatnonzero(np.diff(points) > 1) + 1)
+    """The same as ranges of an expression."""
+    cuts = np.split(combining(), np.flatnonzero(np.diff(combining()) > 1) + 1)
     return "".join(f"{chr(run[0])}-{chr(run[-1])}" for run in cuts)
 
 
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_PLAIN = str.maketrans("’‘“”", "''\"\"")
+QUOTES = str.maketrans("’‘“”", "''\"\"")
 
 
 def _pieces(texts: Texts) -> Tokens:
@@ -195,12 +209,3 @@ def characters(texts: Texts) -> Tokens:
     points = [np.frombuffer((text or "").encode("utf-32-le", "surrogatepass"), dtype="<u4") for text in plain]
     found, flat = np.unique(np.concatenate([np.zeros(0, "<u4"), *points]), return_inverse=True)
     return Tokens(flat.astype(np.int32), offsets_of([len(part) for part in points]), [chr(point) for point in found])
-
-
-def _replace_pieces(pieces: Tokens, rule: Callable[[str], list[str]]) -> Tokens:
-    """Every piece replaced by the tokens that `rule` makes of its type."""
-    table: dict[str, int] = {}
-    parts = [[table.setdefault(token, len(table)) for token in rule(piece)] for piece in pieces.types]
-    flat = np.array([i for part in parts for i in part], dtype=np.int32)
-    made = Ragged(flat, offsets_of([len(part) for part in parts])).take(pieces.tokens)
-    return Tokens(made.tokens, made.offsets[pieces.offsets], list(table))

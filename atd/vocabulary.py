@@ -45,13 +45,13 @@ class Vocabulary:
         Those of an `old` vocabulary come before, in their places, however rare. Their old counts are added.
         """
         old = old or cls(SPECIALS, [0] * len(SPECIALS))
-        new = [(w, int(c)) for w, c in counts.items() if c >= min_count and w not in old]
-        new.sort(key=lambda item: (-item[1], item[0]))
-        if max_size is not None:
-            new = new[: max(0, max_size - len(old))]
+        new = [word for word, n in counts.items() if n >= min_count and word not in old.index]
+        count = np.fromiter(map(counts.__getitem__, new), np.int64, len(new))
+        order = _by_count(new, count)[: None if max_size is None else max(0, max_size - len(old))]
+        new = [new[i] for i in order.tolist()]
         again = np.array([counts.get(word, 0) for word in old.words])
-        again[UNK_ID] = sum(counts.values()) - again[UNK_ID + 1 :].sum() - sum(c for _, c in new)
-        return cls([*old.words, *(w for w, _ in new)], [*(old.counts + again), *(c for _, c in new)])
+        again[UNK_ID] = sum(counts.values()) - again[UNK_ID + 1 :].sum() - count[order].sum()
+        return cls([*old.words, *new], np.concatenate([old.counts + again, count[order]]))
 
     def __len__(self) -> int:
         return len(self.words)
@@ -87,3 +87,15 @@ class Vocabulary:
     @classmethod
     def from_state(cls, state: Mapping[str, list]) -> Vocabulary:
         return cls(state["words"], state["counts"])
+
+
+def _by_count(words: list[str], count: np.ndarray) -> np.ndarray:
+    """The order of words, most frequent first, those of one count by their spelling."""
+    try:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        table = pa.table({"count": count, "word": pa.array(words, pa.large_string())})
+        return pc.sort_indices(table, [("count", "descending"), ("word", "ascending")]).to_numpy()
+    except UnicodeError:  # half a pair of surrogates
+        return np.array(sorted(range(len(words)), key=lambda i: (-count[i], words[i])), np.int64)

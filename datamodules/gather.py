@@ -7,12 +7,11 @@ n texts, T tokens of all of them.
 
 from __future__ import annotations
 
-from array import array
-
 import numpy as np
 import pyarrow as pa
 import torch
 
+from atd.numbering import numbering
 from atd.ragged import Ragged, offsets_of, spans
 from atd.tokeniser import Tokeniser
 from atd.vocabulary import UNK_ID, Vocabulary
@@ -22,30 +21,11 @@ class Gathered:
     """Add batches of text; then count the words of some rows, and take the rows in any order."""
 
     def __init__(self, tokeniser: Tokeniser):
-        self.fold = tokeniser.fold
-        self.rule = tokeniser.rule()
-        self.pieces_of = tokeniser.pieces
-        self.place: dict[str, int] = {}  # of every distinct word
-        self.pieces: dict[str, int] = {}  # and of every distinct piece of text
-        self.words_of = array("i")  # the words of one piece after another
-        self.ends = array("q", [0])  # where those of a piece end
+        self.numbers = numbering(tokeniser)
         self.parts: list[Ragged] = []
 
     def add(self, texts: pa.Array | pa.ChunkedArray) -> None:
-        found = self.pieces_of(texts)
-        piece = np.array([self._piece(text) for text in found.types], np.int64)
-        known = Ragged(np.array(self.words_of, np.int32), np.array(self.ends, np.int64))
-        made = known.take(piece[found.tokens] if len(piece) else found.tokens)
-        self.parts.append(Ragged(made.tokens, made.offsets[found.offsets]))
-
-    def _piece(self, text: str) -> int:
-        """The number of a piece of text; a new one is cut into words."""
-        number = self.pieces.setdefault(text, len(self.pieces))
-        if number == len(self.ends) - 1:
-            words = map(self.fold, self.rule(text))
-            self.words_of.extend(self.place.setdefault(word, len(self.place)) for word in words)
-            self.ends.append(len(self.words_of))
-        return number
+        self.parts.append(self.numbers.add(texts))
 
     @property
     def lengths(self) -> np.ndarray:
@@ -61,11 +41,12 @@ class Gathered:
         self, times_n: np.ndarray, min_count: int, max_size: int | None, old: Vocabulary | None = None
     ) -> Vocabulary:
         """The words of the rows, each counted `times` over (0 leaves a row out), after `old` ones."""
-        counts = np.zeros(len(self.place), np.int64)
+        types = self.numbers.types
+        counts = np.zeros(len(types), np.int64)
         for part, first in zip(self.parts, self.bounds):
             times = np.repeat(times_n[first : first + len(part)], part.lengths)
             counts += np.bincount(part.tokens, times, len(counts)).astype(np.int64)
-        words = {word: n for word, n in zip(self.place, counts.tolist()) if n}
+        words = {word: n for word, n in zip(types, counts.tolist()) if n}
         return Vocabulary.from_counts(words, min_count, max_size, old)
 
     def taken(self, order: np.ndarray, vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
@@ -73,7 +54,7 @@ class Gathered:
         bounds = self.bounds
         offsets = offsets_of(self.lengths[order])
         ids = np.empty(int(offsets[-1]), np.int32)
-        id_of = np.array([vocabulary.index.get(word, UNK_ID) for word in self.place], np.int32)
+        id_of = np.array([vocabulary.index.get(word, UNK_ID) for word in self.numbers.types], np.int32)
         by_row = np.argsort(order, kind="stable")
         cuts = np.searchsorted(order[by_row], bounds)
         for i, first in enumerate(bounds[:-1]):

@@ -27,7 +27,11 @@ MAY_IMPORT = {  # of our own
 SHARED = {"engine": {"engine"}, "learning": {"engine", "learning"}, "figures": {"engine", "figures"}}  # in tasks/
 FOREIGN_TO_ATD = {"lightning", "hydra", "omegaconf", "wandb", "torchmetrics"}
 LATE_IN_ATD = {"spacy", "pyarrow", "safetensors", "scipy", "sklearn"}  # imported where needed: `import atd` is quick
-MADE_FOR = {"atd.arrow_text": {"pyarrow"}, "atd.softmax_classifier": {"scipy"}}  # and imported late themselves
+MADE_FOR = {  # and imported late themselves
+    "atd.arrow_text": {"pyarrow"},
+    "atd.numbering_kernel": {"pyarrow"},
+    "atd.softmax_classifier": {"scipy"},
+}
 KEY = re.compile(r"\b(data|model|optim|task|trainer|inference|paths)\.[a-z_]+=?")
 MOST_LINES = 300
 MOST_ROOMS = 22

@@ -80,6 +80,12 @@ def test_a_list_of_texts_equals_a_column(texts):
     assert [listed.document(d) for d in range(len(texts))] == [column.document(d) for d in range(len(texts))]
 
 
+def test_many_texts_in_a_list_equal_few():
+    for texts in (["It's so", None, "№ 7"] * 50, ["half a pair \ud83d", "ok"] * 60):
+        whole = Tokeniser().folded(texts)
+        assert [whole.document(d) for d in range(3)] == [Tokeniser().folded([text]).document(0) for text in texts[:3]]
+
+
 def test_spacy_is_asked_for_only_where_it_is_needed(monkeypatch):
     monkeypatch.setitem(sys.modules, "spacy", None)
     assert Tokeniser().words("so it is") == ["so", "it", "is"]

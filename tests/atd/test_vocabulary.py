@@ -35,3 +35,10 @@ def test_unknown_words_are_explained():
 def test_bad_word_lists_are_refused(words):
     with pytest.raises(AtdError):
         Vocabulary(words, [1] * len(words))
+
+
+def test_words_of_one_count_are_in_the_order_of_their_characters():
+    counts = {"b": 2, "\U0001f600": 2, "\uffff": 2, "a": 2, "é": 2, "z": 9, "B": 2}
+    assert Vocabulary.from_counts(counts).words[3:] == ["z", "B", "a", "b", "é", "\uffff", "\U0001f600"]
+    half = Vocabulary.from_counts(counts | {"\ud83d": 2})
+    assert half.words[3:] == ["z", "B", "a", "b", "é", "\ud83d", "\uffff", "\U0001f600"]

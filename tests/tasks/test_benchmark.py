@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +31,9 @@ from tasks.benchmark import (
     rivals,
     softmax,
     synthetic,
+    text,
 )  # fmt: skip
+from tasks.benchmark.encoders import Expression, by_spacy, by_tokenizers, written
 from tasks.benchmark.growth import AXES, Growth, exponent
 from tasks.benchmark.measure import Bench, alternate, faster, row, slower
 from tasks.benchmark.naive import BagRanking, NaiveLM, PaddedRanking, sample_one_by_one
@@ -132,6 +135,22 @@ def test_padding_changes_no_sentence():
     torch.testing.assert_close(bags(sentences, 0), model([long, short], 0))
 
 
+def test_rivals_of_encoding_give_the_same_words(tmp_path):
+    texts = ["The cat saw a cat.", "", "A dog, the Dog!"] * 5
+    ways = (lambda n: Expression(texts, n)(), partial(by_spacy, texts), partial(by_tokenizers, texts))
+    for found in (way(1) for way in ways):
+        words, numbers, lengths = found
+        assert [words[i] for i in numbers[:11]] == ["the", "cat", "saw", "a", "cat", ".", "a", "dog", ",", "the", "dog"]
+        assert lengths[:4] == [6, 0, 6, 6]
+        written(found, tmp_path)
+        vocabulary = json.loads((tmp_path / "vocabulary.json").read_text())
+        ids, offsets = np.load(tmp_path / "ids.npy"), np.load(tmp_path / "offsets.npy")
+        assert [vocabulary["words"][i] for i in ids[offsets[3] :][:3]] == ["the", "cat", "saw"]
+        assert sum(vocabulary["counts"]) == 60 and vocabulary["counts"][0] == 10
+    with Expression(texts, 2) as halves:
+        assert np.array_equal(halves()[1], Expression(texts, 1)()[1])
+
+
 def test_sampling_one_by_one_gives_words():
     model = MultiplicativeLM(30, 4, 3, 4, 2, 2)
     words = sample_one_by_one(model, model.vectors().detach(), 3, torch.Generator().manual_seed(0))
@@ -203,6 +222,12 @@ def test_rivals_draw_from_the_softmax():
         words = way(weight, torch.empty_like(weight), torch.Generator().manual_seed(1))
         found = torch.bincount(words, minlength=len(p)) / len(words)
         assert (found - weight[0]).abs().sum() < 0.15, way.__name__
+
+
+def test_guard_encoding(bench, monkeypatch):
+    monkeypatch.setattr(text, "by_spacy", text.by_tokenizers)  # is slow
+    found = text.against_others(bench, text.books(bench)[:1000], 1)
+    assert found["vs_expression"] > 0.9 and found["vs_tokenizers"] > 2
 
 
 def test_guard_inference(bench):
