@@ -7,6 +7,9 @@ n texts, T tokens of all of them.
 
 from __future__ import annotations
 
+from functools import cached_property
+from itertools import repeat
+
 import numpy as np
 import pyarrow as pa
 import torch
@@ -27,6 +30,11 @@ class Gathered:
     def add(self, texts: pa.Array | pa.ChunkedArray) -> None:
         self.parts.append(self.numbers.add(texts))
 
+    @cached_property
+    def words(self) -> list[str]:
+        """The distinct words, by their numbers, when all texts are there."""
+        return self.numbers.types
+
     @property
     def lengths(self) -> np.ndarray:
         """Words of every text (n)."""
@@ -41,12 +49,11 @@ class Gathered:
         self, times_n: np.ndarray, min_count: int, max_size: int | None, old: Vocabulary | None = None
     ) -> Vocabulary:
         """The words of the rows, each counted `times` over (0 leaves a row out), after `old` ones."""
-        types = self.numbers.types
-        counts = np.zeros(len(types), np.int64)
+        counts = np.zeros(len(self.words), np.int64)
         for part, first in zip(self.parts, self.bounds):
             times = np.repeat(times_n[first : first + len(part)], part.lengths)
             counts += np.bincount(part.tokens, times, len(counts)).astype(np.int64)
-        words = {word: n for word, n in zip(types, counts.tolist()) if n}
+        words = {word: n for word, n in zip(self.words, counts.tolist()) if n}
         return Vocabulary.from_counts(words, min_count, max_size, old)
 
     def taken(self, order: np.ndarray, vocabulary: Vocabulary) -> tuple[np.ndarray, np.ndarray]:
@@ -54,7 +61,7 @@ class Gathered:
         bounds = self.bounds
         offsets = offsets_of(self.lengths[order])
         ids = np.empty(int(offsets[-1]), np.int32)
-        id_of = np.array([vocabulary.index.get(word, UNK_ID) for word in self.numbers.types], np.int32)
+        id_of = np.fromiter(map(vocabulary.index.get, self.words, repeat(UNK_ID)), np.int32)
         by_row = np.argsort(order, kind="stable")
         cuts = np.searchsorted(order[by_row], bounds)
         for i, first in enumerate(bounds[:-1]):
