@@ -6,7 +6,7 @@ import base64
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from atd.detokenise import detokenised
 from atd.files import write_whole
@@ -16,6 +16,11 @@ from tasks.engine.page import STYLE, TEMPLATE, duration, tint
 from tasks.engine.result import Figure, Marked, Result, Spread, Table, Text
 from tasks.engine.sentence import first_sentence
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MatplotlibFigure
+    from matplotlib.transforms import Bbox
+
+MARGIN = 0.1  # inches around a picture
 LONG = 40  # letters of a text in a table that is not squeezed into a narrow column
 FOLDED = 25  # lines of a table from which on the others are folded away
 SYNTHETIC = "Synthetic sample: these texts were written by a program, so the numbers say nothing about the world."
@@ -110,6 +115,13 @@ def numeric(rows: Sequence[tuple[Sequence[str], Sequence[str]]], column: int) ->
     return any(kinds[column] == "number" for _, kinds in rows)
 
 
+def tight(picture: MatplotlibFigure) -> Bbox:
+    """Lay a picture out, once for all its files, and say how much of it is used, in inches."""
+    picture.draw_without_rendering()
+    picture.set_layout_engine(None)
+    return picture.get_tightbbox().padded(MARGIN)
+
+
 def drawn(section: Table | Figure | Text | Marked, out: Path) -> Table | Figure | Text | Marked:
     """A figure is saved as PNG and SVG files; one that cannot be drawn becomes a text that says so."""
     if not isinstance(section, Figure):
@@ -118,8 +130,9 @@ def drawn(section: Table | Figure | Text | Marked, out: Path) -> Table | Figure 
     folder.mkdir(exist_ok=True)
     try:
         plain_decades(section.figure)
-        section.figure.savefig(folder / f"{section.name}.png", dpi=130, bbox_inches="tight")
-        section.figure.savefig(folder / f"{section.name}.svg", bbox_inches="tight")
+        box = tight(section.figure)
+        section.figure.savefig(folder / f"{section.name}.png", dpi=130, bbox_inches=box)
+        section.figure.savefig(folder / f"{section.name}.svg", bbox_inches=box)
     except Exception as error:  # whatever matplotlib has against it
         return Text(section.title, [Undrawn.of(error).reason])
     return section
