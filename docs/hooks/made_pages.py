@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import html
 import re
 from pathlib import Path
 
@@ -12,6 +13,8 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("CONTRIBUTING.md", "CHANGELOG.md")
+HYDRA = ("hydra.help", "hydra.job", "hydra.callbacks")
+UNSHOWN = ("defaults", "_target_", "name", "task.name")  # keys that nobody sets
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
@@ -70,7 +73,10 @@ def section(path: Path) -> str:
     source = path.read_text(encoding="utf-8")
     opening = re.match(r"(?:#.*\n)*", source)[0]
     said = [line.removeprefix("#").removeprefix(" ") for line in opening.splitlines() if "@package" not in line]
-    keys = rows(source)
+    said = said or [comment(source.splitlines(), 0)]
+    package = re.search(r"^# @package (\S+)", source, flags=re.M)
+    prefix = "" if package or path.parent.name == "conf" else f"{path.parent.name}."
+    keys = rows(source, prefix)
     table = "\n".join(["| key | value | what it means |", "|---|---|---|", *keys]) if keys else ""
     return f"## {path.stem}\n\n{paragraph(said)}\n\n{table}"
 
@@ -89,11 +95,11 @@ def paragraph(said: list[str]) -> str:
 
 
 def escaped(text: str) -> str:
-    return re.sub(r"([|*_<>\[\]])", r"\\\1", text)
+    return re.sub(r"([*_\[\]])", r"\\\1", html.escape(text, quote=False).replace("|", "&#124;"))
 
 
-def rows(source: str) -> list[str]:
-    """A row for every key that has a value, in the order of the file, with the comment that stands beside it."""
+def rows(source: str, start: str) -> list[str]:
+    """A row for every key that has a value, as one sets it, in the order of the file, with the comment beside it."""
     lines = source.splitlines()
     root = yaml.compose(source)
     found: list[tuple[str, str, int]] = []
@@ -106,12 +112,12 @@ def rows(source: str) -> list[str]:
                 if comment(lines, key.start_mark.line):
                     found.append((name, "", key.start_mark.line))
                 walk(value, f"{name}.")
-            elif name not in ("defaults", "_target_", "name", "task.name"):
+            elif name.removeprefix(start) not in UNSHOWN and not name.startswith(HYDRA):
                 text = "a list, in the file" if block else f"`{source[value.start_mark.index : value.end_mark.index]}`"
                 found.append((name, " ".join(text.split()), key.start_mark.line if block else value.end_mark.line))
 
     if isinstance(root, yaml.MappingNode):
-        walk(root, "")
+        walk(root, start)
     return [
         f"| `{name}` | {text.replace('|', chr(92) + '|')} | {escaped(comment(lines, line))} |"
         for name, text, line in found
