@@ -40,7 +40,6 @@ class Columns:
         self.bias = slice(H, H + 2)
         self.shift = slice(H + 2, H + 4)
         self.total = H + 2  # the first of the table's columns of ones
-        self.used = slice(0, H + 4)
         self.P = -(-(H + 4) // 16) * 16  # whole lanes: rows of 104 columns, across cache lines, take a third longer
         self.padding = slice(H + 4, self.P)
 

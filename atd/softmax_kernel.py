@@ -30,7 +30,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from atd.candidates import LOG2, Candidates, Columns
+from atd.candidates import LOG2, Candidates
 from atd.products import product
 
 LOGITS = 5 * 2**20  # alive at once: 20 MB stay in cache and are not given back to the system between steps
@@ -130,7 +130,7 @@ def sum_powers(h_GRP: Tensor, words: Candidates, slot_GR: Tensor, goal_GR: Tenso
     rise_GR = torch.zeros_like(goal_GR)
     sums_GRP = _powers(h_GRP, words, slot_GR, out_GSR).to(goal_GR.dtype)
     if not (sums_GRP[..., words.columns.total] < HUGE).all():
-        write_logits(words.table_GSP, h_GRP, words.columns, out_GSR)
+        product(words.table_GSP, h_GRP.mT, out_GSR)
         rise_GR = _target_at_most(OWN, out_GSR, slot_GR).amax(1).clamp(min=0).to(goal_GR.dtype)
         words.lower(h_GRP, goal_GR, rise_GR)
         sums_GRP = _powers(h_GRP, words, slot_GR, out_GSR, most=SURE).to(goal_GR.dtype)
@@ -153,15 +153,10 @@ def _powers(h_GRP: Tensor, words: Candidates, slot_GR: Tensor, out_GSR: Tensor, 
 
     `most` is what no logit can be above, but for rounding.
     """
-    write_logits(words.table_GSP, h_GRP, words.columns, out_GSR)
+    product(words.table_GSP, h_GRP.mT, out_GSR)
     if most is not None:
         out_GSR.clamp_(max=most)
     return product(_target_at_most(0.0, out_GSR.exp2_(), slot_GR).mT, words.table_GSP)
-
-
-def write_logits(table_GSP: Tensor, h_GRP: Tensor, columns: Columns, out_GSR: Tensor) -> Tensor:
-    """The shifted logits."""
-    return product(table_GSP[..., columns.used], h_GRP[..., columns.used].mT, out_GSR)
 
 
 def _target_at_most(most: float, out_GSR: Tensor, slot_GR: Tensor) -> Tensor:
@@ -214,7 +209,7 @@ def _blocks(h_GRP: Tensor, words: Candidates) -> Iterator[_Block]:
             table = words.table_GSP[:, first : first + BLOCK]
             shape = (words.G, table.shape[1], h.shape[1])
             out = buffer[: math.prod(shape)].view(shape)
-            yield _Block(slice(i, i + rows), first, write_logits(table, h, words.columns, out))
+            yield _Block(slice(i, i + rows), first, product(table, h.mT, out))
 
 
 def _add_product(sum_GSP: Tensor, a_GSR: Tensor, b_GRP: Tensor, first: bool) -> None:

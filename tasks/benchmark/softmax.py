@@ -116,8 +116,7 @@ def rival_steps(bench: Bench, losses: Mapping[str, Loss], bf16: bool = False) ->
 
 def products(device: torch.device) -> Callable[[], None]:
     """The three products of an exact step alone, in the chunks of our kernel."""
-    columns, rows = Columns(F), rows_at_once(V)
-    P, used = columns.P, columns.used
+    P, rows = Columns(F).P, rows_at_once(V)
     table, h_BP, logits = (torch.randn(1, n, m, device=device) for n, m in ((V, P), (B, P), (V, rows)))
     dtable = torch.empty(1, V, P, device=device)
 
@@ -125,7 +124,7 @@ def products(device: torch.device) -> Callable[[], None]:
         for i in range(0, B, rows):
             h = h_BP[:, i : i + rows]
             out = logits[..., : h.shape[1]]
-            product(table[..., used], h[..., used].mT, out)
+            product(table, h.mT, out)
             product(out.mT, table)
             product(out, h, dtable, add=i > 0)
 
