@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import math
+from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cache
@@ -20,7 +22,10 @@ from tasks.benchmark.naive import NaiveLM
 from tasks.benchmark.rivals import SampledLoss, chunked_loss, noise_shares, steps_of
 
 EQUAL = 1.03  # perplexities that differ by less count as equal
-LENGTHS = (75, 100, 150, 200, 300, 450, 600)  # steps of a training, of which the shortest that is good enough counts
+LENGTHS = (75, 100, 125, 150, 175, 200, 250, 300, 375, 450, 600)  # steps of a training; the shortest good one counts
+RATE = 0.003  # step size of Adam where perplexities are compared after equally many steps
+RATES = (0.003, 0.006, 0.012)  # of which every way takes its best where times are compared
+TUNED_AT = 150  # steps
 Take = Callable[[WindowBatch], None]
 
 
@@ -39,7 +44,7 @@ class Study:
     """
 
     bench: Bench
-    found: dict[tuple[str, int], float] = field(default_factory=dict)
+    found: dict[tuple[str, int, float], float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         from tasks.learning.corpora import open_corpus
@@ -51,45 +56,53 @@ class Study:
     def equal(self, way: str) -> bool:
         return self.after(way) <= EQUAL * self.after("exact")
 
-    def after(self, way: str, steps: int | None = None) -> float:
+    def after(self, way: str, steps: int | None = None, rate: float = RATE) -> float:
         """Exact held-out perplexity."""
-        key = way, steps or self.long
+        key = way, steps or self.long, rate
         if key not in self.found:
             self.found[key] = self._train(*key)
         return self.found[key]
 
-    def steps_until(self, way: str, goal: float) -> int | None:
-        """Of the shortest training that is good enough; None if none is."""
-        return next((n for n in LENGTHS if n <= self.long and self.after(way, n) <= goal), None)
+    def best_rate(self, way: str) -> float:
+        return min(RATES, key=lambda rate: self.after(way, min(TUNED_AT, self.long), rate))
+
+    def steps_until(self, way: str, goal: float, most: float = math.inf) -> int | None:
+        """Of the shortest training, of at most so many steps, that is good enough; None if none is."""
+        lengths = [n for n in LENGTHS if n <= min(self.long, most)]
+        if not lengths:
+            return None
+        rate = self.best_rate(way)
+        first = bisect_left(lengths, True, key=lambda n: self.after(way, n, rate) <= goal)
+        return lengths[first] if first < len(lengths) else None
 
     def timed_step(self, way: str) -> Callable[[], None]:
         take = self._trainer(way)[1]
         batches = itertools.cycle(list(itertools.islice(self.data.loader("train", True), 4)))
         return lambda: take(next(batches))
 
-    def _trainer(self, way: str) -> tuple[MultiplicativeLM | NaiveLM, Take, torch.optim.Optimizer]:
+    def _trainer(self, way: str, rate: float = RATE) -> tuple[MultiplicativeLM | NaiveLM, Take, torch.optim.Optimizer]:
         """A model at its start, a function that takes a step, and the optimiser."""
         torch.manual_seed(self.bench.cfg.seed)
         ours = MultiplicativeLM(len(self.counts), K, D, F, self.data.context, len(self.data.attributes))
         ours.to(self.bench.device).start_bias(self.counts)
         if way == "chunks" or way.startswith("shared_"):
-            return self._rival(NaiveLM.like(ours), way)
+            return self._rival(NaiveLM.like(ours), way, rate)
         noise = Noise(self.counts).to(self.bench.device) if "sampled" in way else None
-        optimiser = torch.optim.Adam(ours.parameters(), lr=0.003, fused=True)
+        optimiser = torch.optim.Adam(ours.parameters(), lr=rate, fused=True)
         return ours, lambda batch: step(ours, optimiser, batch, noise, "bf16" in way), optimiser
 
-    def _rival(self, model: NaiveLM, way: str) -> tuple[NaiveLM, Take, torch.optim.Optimizer]:
+    def _rival(self, model: NaiveLM, way: str, rate: float) -> tuple[NaiveLM, Take, torch.optim.Optimizer]:
         shares = noise_shares(self.counts).to(self.bench.device)
         loss = chunked_loss(256) if way == "chunks" else SampledLoss(shares, int(way.removeprefix("shared_")))
-        optimiser = torch.optim.Adam(model.parameters(), lr=0.003, fused=True)
+        optimiser = torch.optim.Adam(model.parameters(), lr=rate, fused=True)
 
         def take(batch: WindowBatch) -> None:
             steps_of(model, optimiser, iter([batch]), {"loss": loss})["loss"]()
 
         return model, take, optimiser
 
-    def _train(self, way: str, steps: int) -> float:
-        model, take, optimiser = self._trainer(way)
+    def _train(self, way: str, steps: int, rate: float) -> float:
+        model, take, optimiser = self._trainer(way, rate)
         falling = torch.optim.lr_scheduler.LinearLR(optimiser, 1.0, 0.0, steps)
         for batch in itertools.islice(self._batches(), steps):
             take(batch.to(self.bench.device))

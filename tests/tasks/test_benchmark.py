@@ -181,13 +181,33 @@ def test_the_table_for_the_docs():
 
 
 def test_guard_training_steps(bench, monkeypatch):
-    monkeypatch.setattr(quality.Study, "after", lambda study, way, steps=None: 1.0)
+    monkeypatch.setattr(quality.Study, "after", lambda study, way, steps=None, rate=None: 1.0)
     monkeypatch.setattr(rivals, "compiled_loss", lambda: None)  # half a minute
     found = softmax.exact(bench)
     assert found["lm_exact"]["ratio"] > 0.9 and found["lm_exact_products"]["ratio"] > 0.6
     assert found["lm_exact_gemm_fraction"]["ratio"] > 0.35
     found = softmax.sampled(bench)["lm_sampled"]
     assert found["ratio"] > 1 and found["vs_naive"] > 12
+
+
+def test_the_shortest_good_training_at_the_best_step_size_counts(bench, monkeypatch):
+    """As if perplexity fell with the steps, and with the step size; a way that begins too late is not tried."""
+    tried: list[tuple[str, int]] = []
+
+    def after(study, way, steps=None, rate=quality.RATE):
+        tried.append((way, steps))
+        return (2e4 if way == "slow" else 1e4) / steps - 1000 * rate
+
+    study = quality.study_of(bench)
+    monkeypatch.setattr(study, "long", 600)
+    monkeypatch.setattr(quality.Study, "after", lambda study, *args: after(study, *args))
+    assert study.best_rate("quick") == max(quality.RATES)
+    assert study.steps_until("quick", 35.0) == 250 and study.steps_until("quick", 35.0, most=249) is None
+    assert study.steps_until("quick", 1.0) is None
+    tried.clear()
+    steps = softmax.fastest_trainings(study, 35.0, {"slow": 2.0, "quick": 1.0, "slower": 4.0})
+    assert steps == {"quick": 250}
+    assert not any(way == "slower" for way, _ in tried)
 
 
 def test_guard_attributes_and_memory(bench):
