@@ -71,6 +71,8 @@ def test_equations_and_lines_of_code_are_filled_in(site):
     for path in site:
         text = path.read_text(encoding="utf-8")
         assert "@equation" not in text and "$`" not in text, path.name
+        assert not re.search(r"<m\w+[^>]*>\\", text), f"{path.name}: a command that became no MathML"
+        assert "Code: <a" not in text, f"{path.name}: a link to code that brought no lines"
 
 
 def test_every_module_and_every_file_of_the_configuration_has_its_place(site):
