@@ -97,7 +97,7 @@ def by_tokenizers(texts: list[str], threads: int) -> Found:
     os.environ["TOKENIZERS_PARALLELISM"] = "true" if threads > 1 else "false"
     tokenizer = Tokenizer(models.WordLevel(unk_token="<unk>"))
     tokenizer.normalizer = normalizers.Lowercase()
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()  # white space, and punctuation by itself
+    tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()  # the faster of those that split off punctuation
     trainer = trainers.WordLevelTrainer(vocab_size=10_000_000, special_tokens=["<unk>"], show_progress=False)
     tokenizer.train_from_iterator(texts, trainer)
     ids = [text.ids for text in tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
