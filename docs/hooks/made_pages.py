@@ -13,6 +13,13 @@ from mkdocs.structure.files import File, Files
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ("CONTRIBUTING.md", "CHANGELOG.md")
+MODULES = """# The library's reference
+
+Made from the docstrings. Begin with [the library](../library.md), which shows how it is used. Most people need
+[estimator](estimator.md), [trained](trained.md), [export](export.md) and [effects](effects.md).
+
+| module | what is in it |
+|---|---|"""
 HYDRA = ("hydra.help", "hydra.job", "hydra.callbacks")
 UNSHOWN = ("defaults", "_target_", "name", "task.name")  # keys that nobody sets
 
@@ -37,20 +44,15 @@ def documents() -> dict[str, str]:
 
 def reference() -> dict[str, str]:
     """A page for every module of atd, and one that lists them."""
-    pages, rows = (
-        {},
-        ["# The library's reference", "", "Made from the docstrings.", "", "| module | what is in it |", "|---|---|"],
-    )
+    pages, rows = {}, []
     for path in sorted((ROOT / "atd").rglob("*.py")):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        parts = parts[:-1] if parts[-1] == "__init__" else parts
-        module, name = ".".join(parts), ".".join(parts[1:])
+        name = ".".join(path.relative_to(ROOT / "atd").with_suffix("").parts).removesuffix("__init__").rstrip(".")
         said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
         if name and said:
-            pages[f"reference/{name}.md"] = f"# {module}\n\n::: {module}\n"
-            first = " ".join(said.split("\n\n")[0].split())
-            rows.append(f"| [{module}]({name}.md) | {first.replace('|', chr(92) + '|')} |")
-    return {"reference/index.md": "\n".join(rows) + "\n", **pages}
+            pages[f"reference/{name}.md"] = f"# atd.{name}\n\n::: atd.{name}\n"
+            first = " ".join(said.split("\n\n")[0].split()).replace("|", "&#124;")
+            rows.append(f"| [atd.{name}]({name}.md) | {first} |")
+    return {"reference/index.md": "\n".join([MODULES, *rows]) + "\n", **pages}
 
 
 def configuration() -> dict[str, str]:
