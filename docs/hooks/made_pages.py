@@ -25,14 +25,8 @@ UNSHOWN = ("defaults", "_target_", "name", "task.name")  # keys that nobody sets
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    made = {**documents(), **reference(), **configuration()}
-    for path, text in made.items():
+    for path, text in {**documents(), **reference(), **configuration()}.items():
         files.append(File.generated(config, path, content=text))
-    for part in config.nav or []:
-        for title, entry in part.items() if isinstance(part, dict) else ():
-            if isinstance(entry, list) and entry[-1] in ("reference/index.md", "configuration/index.md"):
-                folder = entry[-1].removesuffix("index.md")
-                part[title] = entry + sorted(path for path in made if path.startswith(folder) and path != entry[-1])
     return files
 
 

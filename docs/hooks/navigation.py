@@ -1,0 +1,33 @@
+"""What of the navigation follows from pages: the log as docs/log.md lists it, and the folders that are made."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import Files
+
+LOG = Path(__file__).parents[1] / "log.md"
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    for part in config.nav or []:
+        for title, entries in part.items():
+            first = entries[0] if len(entries) == 1 else None
+            if first == "log.md":
+                part[title] = [first, *log_sections()]
+            elif isinstance(first, str) and first.endswith("/index.md"):
+                folder = first.removesuffix("index.md")
+                made = (file.src_uri for file in files.documentation_pages() if file.src_uri.startswith(folder))
+                part[title] = [first, *sorted(path for path in made if path != first)]
+    return files
+
+
+def log_sections() -> list[dict[str, list[dict[str, str]]]]:
+    """A section for every table of docs/log.md, a page for every row."""
+    _, *sections = re.split(r"^## ", LOG.read_text(encoding="utf-8"), flags=re.M)
+    return [
+        {section.partition("\n")[0]: [{name: page} for name, page in re.findall(r"\[(.*?)\]\((log/.*?)\)", section)]}
+        for section in sections
+    ]
