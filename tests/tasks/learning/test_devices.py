@@ -1,7 +1,8 @@
 """Every model that a task trains trains, validates and infers on a device that is not the CPU.
 
 A tensor that was made on the CPU and forgotten there is an error, as it would be on a GPU; see pretend_gpu.py. Every
-test is a fork: PyTorch has a thread for such a device, and a process with that can be forked no more.
+test is a process that no other test has worked in: PyTorch makes a thread for such a device before it first goes back
+through a graph or never, and a process with that thread can be forked no more.
 """
 
 from __future__ import annotations
@@ -23,8 +24,12 @@ from tasks.learning.language_model import language_model
 QUIET = {"logger": False, "enable_checkpointing": False, "enable_progress_bar": False, "enable_model_summary": False}
 
 
+CLEAN = multiprocessing.get_context("forkserver")  # forks of one that has the libraries and did nothing with them
+CLEAN.set_forkserver_preload(["lightning.pytorch", "hydra", "pyarrow", "matplotlib.figure", "tasks.attributes"])
+
+
 def apart(function: Callable[..., object], *given: object) -> None:
-    process = multiprocessing.get_context("fork").Process(target=function, args=given)
+    process = CLEAN.Process(target=function, args=given)
     process.start()
     process.join()
     assert process.exitcode == 0
