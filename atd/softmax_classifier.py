@@ -26,7 +26,7 @@ from atd.errors import AtdError
 
 Features = Any  # a scipy sparse matrix, a dense array, or the pair (sparse, dense)
 PREDICTED = 2048  # rows whose scores exist at once in prediction
-FREQUENT = 0.1  # share of the texts from which on a feature is cheaper as a dense column
+FREQUENT = 0.3  # share of the texts from which on a feature is cheaper as a dense column
 
 
 class SoftmaxClassifier:

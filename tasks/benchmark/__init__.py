@@ -37,7 +37,7 @@ MEASUREMENTS = {
     ("ranking_vs_gensim",): "ranking.against_gensim",
     ("ranking_vs_embedding_bag",): "ranking.against_embedding_bag",
     ("ranking_vs_padded",): "ranking.against_padding",
-    ("classifier_vs_sklearn",): "classifier.against_sklearn",
+    ("classifier_vs_svc", "classifier_vs_sgd"): "classifier.against_sklearn",
     tuple(f"encode_{corpus}{n}" for corpus in ("europarl", "blogs", "books") for n in ("", "_2")): "text.encoding",
     ("neighbours", "neighbours_1000"): "neighbours.ranked",
     ("generate_batched", "generate_one_by_one"): "generation.batched",
