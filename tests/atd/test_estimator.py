@@ -195,6 +195,8 @@ def test_it_answers_as_its_model_does(model, tmp_path):
     assert model.perplexity(TEXTS[:3], "sea").shape == (3,)
     loaded = atd.load(model.save(tmp_path / "trained.ckpt"))
     assert np.array_equal(loaded.encode(TEXTS[:3]), model.transform(TEXTS[:3]))
+    turned = [" ".join(reversed(text.split())) for text in TEXTS[:3]]
+    np.testing.assert_allclose(*(loaded.encode(texts, order=False) for texts in (TEXTS[:3], turned)), atol=1e-5)
     assert atd.AttributeModel.most_similar.__doc__ == atd.Trained.most_similar.__doc__
 
 
