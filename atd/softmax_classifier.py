@@ -26,6 +26,7 @@ from atd.errors import AtdError
 
 Features = Any  # a scipy sparse matrix, a dense array, or the pair (sparse, dense)
 PREDICTED = 2048  # rows whose scores exist at once in prediction
+HALF_MAX = torch.finfo(torch.half).max
 FREQUENT = 0.3  # share of the texts from which on a feature is cheaper as a dense column
 
 
@@ -41,6 +42,8 @@ class SoftmaxClassifier:
     In training the own class's score is lowered by `margin`, so that a text counts until its class leads by so much.
     Texts with more features than there are texts can all be told apart; without the margin each would cease to count
     as soon as it is. With 400 bloggers a margin of 20 took dev accuracy from 57.0 to 59.1 %.
+
+    `half` keeps W in half precision: half the memory. With 1,000 bloggers accuracy was the same. It excludes `l2`.
 
     X is a sparse matrix, a dense array or the pair (sparse, dense); y holds any labels. Equal seeds, equal weights.
     """
@@ -59,6 +62,7 @@ class SoftmaxClassifier:
         damping: float = 0.012,
         margin: float = 0.0,
         l2: float = 0.0,
+        half: bool = False,
         seed: int = 0,
         device: str | torch.device = "cpu",
     ):
@@ -68,6 +72,7 @@ class SoftmaxClassifier:
         self.damping = damping
         self.margin = margin
         self.l2 = l2
+        self.half = half
         self.seed = seed
         self.device = torch.device(device)
 
@@ -78,10 +83,14 @@ class SoftmaxClassifier:
         n, C = S.shape[0], len(self.classes_)
         if len(classes) != n:
             raise AtdError(f"the classifier got {n} rows of features and {len(classes)} labels")
+        if self.half and self.l2:
+            raise AtdError("the classifier's l2 needs single precision; leave half out")
         if C < 2:
             raise AtdError("the classifier needs texts of at least two classes")
         frequent, S, H = densified(S, H)
-        words, dense = (Rows.zeros(F, C, self.damping, self.l2, self.device) for F in (S.shape[1], H.shape[1]))
+        precision = torch.half if self.half else torch.float
+        words = Rows.zeros(S.shape[1], C, self.damping, self.l2, self.device, precision)
+        dense = Rows.zeros(H.shape[1], C, self.damping, self.l2, self.device)
         bias = Rows.zeros(1, C, self.damping, 0.0, self.device)
         per_epoch = -(-n // self.batch_size)
         self.loss_ = [0.0] * self.epochs
@@ -98,7 +107,8 @@ class SoftmaxClassifier:
             bias.descend(eta, slice(None), error_BC.sum(0, keepdim=True))
         self.W_ = words.weights()
         self.b_ = bias.W[0]
-        self.W_[self._tensor(frequent)], self.dense_ = dense.weights().tensor_split([len(frequent)])
+        often, self.dense_ = dense.weights().tensor_split([len(frequent)])
+        self.W_[self._tensor(frequent)] = often.to(precision)
         return self
 
     @torch.inference_mode()
@@ -151,9 +161,11 @@ class Rows:
     l2: float
 
     @classmethod
-    def zeros(cls, F: int, C: int, damping: float, l2: float, device: torch.device) -> Rows:
+    def zeros(
+        cls, F: int, C: int, damping: float, l2: float, device: torch.device, precision: torch.dtype = torch.float
+    ) -> Rows:
         a = torch.full((F,), damping**2, device=device)
-        return cls(torch.zeros(F, C, device=device), a, torch.ones_like(a) if l2 else None, l2)
+        return cls(torch.zeros(F, C, device=device, dtype=precision), a, torch.ones_like(a) if l2 else None, l2)
 
     def descend(self, eta: float, rows: Tensor | slice, g_UC: Tensor) -> None:
         """One step along the gradient of some rows, and the decay of all."""
@@ -167,6 +179,8 @@ class Rows:
         g_UC.mul_(-step[:, None])
         if isinstance(rows, slice):
             self.W += g_UC
+        elif self.W.dtype == torch.half:
+            self.W[rows] = (self.W[rows] + g_UC).clamp(-HALF_MAX, HALF_MAX).half()
         else:
             self.W.index_add_(0, rows, g_UC)
 
@@ -185,13 +199,14 @@ class Rows:
     ) -> None:
         """Row by row, so that the gradient of all rows need not exist at once."""
         index = [each.astype(np.int32, copy=False) for each in (M.indptr, M.indices)]
-        given = (self.W, self.a, error_BC, active, *index, M.data)
-        tables = [native.address(each) for each in given]
+        tables = [native.address(each) for each in (self.a, error_BC, active, *index, M.data)]
+        W, is_half = native.address(self.W), c_int64(self.W.dtype == torch.half)
         C = error_BC.shape[1]
 
         def work(first: int, last: int) -> None:
             room_C = torch.empty(C)
-            lib.row_descent(*tables, native.address(room_C), c_int64(C), c_float(eta), c_int64(first), c_int64(last))
+            room, numbers = native.address(room_C), (c_int64(C), c_float(eta), c_int64(first), c_int64(last))
+            lib.row_descent(W, is_half, *tables, room, *numbers)
 
         native.in_parts(len(active), work, torch.get_num_threads(), least=64)
 
@@ -214,12 +229,16 @@ def bag(
     scale_F: Tensor | None = None,
     starts: np.ndarray | None = None,
 ) -> Tensor:
-    """M · diag(scale) · rows, where M is CSR; with `starts` only those rows of M, all others being empty."""
+    """M · diag(scale) · rows, where M is CSR; with `starts` only those rows of M, all others being empty.
+
+    In single precision, also of rows in half precision.
+    """
     index, weight = torch.from_numpy(M.indices).to(device), torch.from_numpy(M.data).to(device)
     offsets = torch.from_numpy(M.indptr[:-1] if starts is None else M.indptr[starts]).to(device)
     if scale_F is not None:
         weight = weight * scale_F[index]
-    return functional.embedding_bag(index, rows_FC, offsets, mode="sum", per_sample_weights=weight)
+    weight = weight.to(rows_FC.dtype)
+    return functional.embedding_bag(index, rows_FC, offsets, mode="sum", per_sample_weights=weight).float()
 
 
 def softmax_error(logits_BC: Tensor, label_B: Tensor, margin: float = 0.0) -> tuple[Tensor, float]:

@@ -22,7 +22,7 @@ from tasks.benchmark.memory import peak
 from tasks.learning.tfidf import TfIdf, count_table, counts
 
 V, WORDS, POSTS = 30_000, 200, 20
-SETTINGS: dict[str, Any] = {"batch_size": 256, "damping": 0.02, "margin": 20.0}
+SETTINGS: dict[str, Any] = {"half": True, "batch_size": 256, "damping": 0.02, "margin": 20.0}
 OURS: dict[str, dict[str, Any]] = {"svc": {"epochs": 4, "lr": 60.0}, "sgd": {"epochs": 3, "lr": 80.0}}
 RIVALS: dict[str, dict[str, Any]] = {"svc": {"C": 1.0}, "sgd": {"alpha": 3e-5}}
 ONCE: dict[str, Any] = {"ours": {"epochs": 1}, "svc": {"max_iter": 1}, "sgd": {"max_iter": 1}}

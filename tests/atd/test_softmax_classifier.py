@@ -68,14 +68,46 @@ def test_a_sparse_step_is_the_dense_formula(n, V, C, batch_size, l2, damping, se
     np.testing.assert_allclose(model.b_.numpy(), b, rtol=2e-3, atol=2e-4)
 
 
-def test_steps_in_c_are_those_in_python(monkeypatch):
+@pytest.mark.parametrize("half", [False, True])
+def test_steps_in_c_are_those_in_python(half, monkeypatch):
     X, y = texts(400, 300, 37)
     fits = []
     for library in (native.kernel("row_descent"), None):
         monkeypatch.setattr(native, "kernel", lambda name, library=library: library)
-        fits.append(SoftmaxClassifier(3, 32).fit(X, y))
-    torch.testing.assert_close(fits[0].W_, fits[1].W_, rtol=1e-3, atol=1e-4)
-    torch.testing.assert_close(fits[0].b_, fits[1].b_, rtol=1e-3, atol=1e-4)
+        fits.append(SoftmaxClassifier(3, 32, half=half).fit(X, y))
+    near = {"rtol": 0.02, "atol": 0.02} if half else {"rtol": 1e-3, "atol": 1e-4}
+    torch.testing.assert_close(fits[0].W_, fits[1].W_, **near)
+    torch.testing.assert_close(fits[0].b_, fits[1].b_, **near)
+
+
+def test_half_precision_rounds_the_weights_and_no_more():
+    X, y = texts(400, 300, 37)
+    options = {"epochs": 3, "batch_size": 32, "lr": 1.0}
+    half, single = (SoftmaxClassifier(**options, half=half).fit(X, y) for half in (True, False))
+    assert half.W_.dtype == torch.half
+    torch.testing.assert_close(half.W_.float(), single.W_, rtol=0.02, atol=0.02)
+    np.testing.assert_allclose(half.predict_proba(X), single.predict_proba(X), atol=0.02)
+    with pytest.raises(AtdError, match="l2 needs single precision"):
+        SoftmaxClassifier(half=True, l2=1.0).fit(X, y)
+
+
+def test_halves_are_those_of_numpy():
+    """A step of random length from every half there is."""
+    lib = native.kernel("row_descent")
+    if lib is None:
+        pytest.skip("no compiler")
+    bits = np.arange(1 << 16, dtype=np.uint16)
+    start = bits.view(np.float16)[np.isfinite(bits.view(np.float16))].copy()
+    step = np.random.default_rng(0).normal(size=len(start)).astype(np.float32)
+    W, ones = start.copy(), np.ones(1, np.float32)
+    squares = np.full(1, 1e30, np.float32)
+    active, starts, text = np.zeros(1, np.int64), np.array([0, 1], np.int32), np.zeros(1, np.int32)
+    long, room = native.ctypes.c_int64, np.empty_like(step)
+    tables = [native.address(each) for each in (squares, step, active, starts, text, ones, room)]
+    eta = native.ctypes.c_float(1e15)
+    lib.row_descent(native.address(W), long(1), *tables, long(len(W)), eta, long(0), long(1))
+    expected = np.clip(start.astype(np.float32) - step, -65504, 65504).astype(np.float16)
+    assert (np.abs(W.view(np.int16) - expected.view(np.int16)) <= 1).all() and (expected == W).mean() > 0.999
 
 
 def test_error_is_the_gradient_of_the_mean_cross_entropy():
