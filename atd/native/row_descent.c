@@ -5,6 +5,8 @@ atd/softmax_classifier.py for the gradient that is a weighted sum of rows of the
 #include <stdint.h>
 #include <string.h>
 
+enum { AHEAD = 1, LINE = 64 }; /* rows that are asked for before they are needed; bytes that come at once */
+
 static float number(uint32_t bits) {
     float value;
     memcpy(&value, &bits, sizeof value);
@@ -37,8 +39,11 @@ squares[f] += ‖g‖² and W[f] −= eta·g / √squares[f]. `g` is room for th
 void row_descent(void *restrict W, int64_t is_half, float *restrict squares, const float *restrict error,
                  const int64_t *restrict active, const int32_t *restrict starts, const int32_t *restrict text,
                  const float *restrict weight, float *restrict g, int64_t C, float eta, int64_t first, int64_t last) {
+    const int64_t row_bytes = C * (is_half ? 2 : 4);
     for (int64_t u = first; u < last; u++) {
         int64_t f = active[u];
+        const char *next = (const char *)W + active[u + AHEAD < last ? u + AHEAD : u] * row_bytes;
+        for (int64_t b = 0; b < row_bytes; b += LINE) __builtin_prefetch(next + b, 1);
         for (int64_t c = 0; c < C; c++) g[c] = 0;
         for (int64_t i = starts[f]; i < starts[f + 1]; i++) {
             const float *each = error + text[i] * C;
