@@ -38,6 +38,11 @@ class History(Callback):
         self.epochs: list[dict[str, float]] = []
         self.since = time.monotonic()
 
+    def on_train_start(self, trainer, module) -> None:
+        if trainer.is_global_zero:
+            done = f", {trainer.current_epoch} of them done" if trainer.current_epoch else ""
+            print(f"{self.name}: {trainer.max_epochs} epochs of {trainer.num_training_batches:,} steps at most{done}")
+
     def on_train_epoch_start(self, trainer, module) -> None:
         self.since = time.monotonic()
 
@@ -53,6 +58,21 @@ class History(Callback):
 
     def load_state_dict(self, state: dict[str, Any]) -> None:
         self.epochs = state["epochs"]
+
+
+class Bar(RichProgressBar):
+    """Names the model that is being trained."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name = name
+
+    def _get_train_description(self, current_epoch: int) -> str:
+        return f"{self.name}: epoch {current_epoch + 1} of {self.trainer.max_epochs}"
+
+    @property
+    def validation_description(self) -> str:
+        return f"{self.name}: validation"
 
 
 class Finite(Callback):
@@ -142,7 +162,7 @@ def train(
     )
     last = Last(folder, cfg.trainer.checkpoint_every)
     stopping = EarlyStopping(monitor, mode=mode, patience=cfg.trainer.patience)
-    bar = [RichProgressBar()] if sys.stderr.isatty() else []
+    bar = [Bar(name)] if sys.stderr.isatty() else []
     out = folder.parent.parent
     interrupts = [Finite(name, monitor), *pruning(cfg, out, name, monitor), Stopping(folder)]
     trainer = build_trainer(cfg, epochs, out, name, [history, stopping, best, last, *bar, *interrupts, *callbacks])
