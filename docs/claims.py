@@ -140,7 +140,7 @@ LINES = [
         "level with counting, below n-grams",
     ),
     Line(
-        "the same: the model's vectors beside counts of words and of characters, likelihoods alone (one seed)",
+        "the same: the model's vectors beside counts of words and of characters, likelihoods alone",
         "authors",
         Cell("atd-both", MACRO),
         [

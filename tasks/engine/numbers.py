@@ -23,7 +23,7 @@ def number(cell: object, places: int | None = None) -> str:
         return ""
     if isinstance(cell, Spread):
         places = decimals([cell.mean]) if places is None else places
-        return f"{number(cell.mean, places)} ± {number(cell.sd, places)}"
+        return f"{number(cell.mean, places)} ± {cell.sd:.{places}f}"
     if isinstance(cell, bool) or not isinstance(cell, float):
         return str(cell)
     if not math.isfinite(cell):
