@@ -18,12 +18,13 @@ from atd.vocabulary import SPECIALS
 from tasks.attributes.settings import Settings
 from tasks.engine.result import Result
 from tasks.figures.charts import heatmap
-from tasks.figures.maps import plane, scatter_map
+from tasks.figures.maps import OTHER, groups_of, plane, scatter_map
 
 if TYPE_CHECKING:
     from datamodules.corpus import Corpus
 
 MAPPED = 500  # attributes of a term on its map
+FAMILY = "^[^-/]+"  # of a name such as austen-emma: names that share it share a colour
 COMPARED = 12  # attributes among which the two least alike are looked for: those with most text
 LISTED = 40  # lines of a table
 FREQUENT = 15  # uses under both attributes that make a word worth showing
@@ -55,7 +56,8 @@ def show_maps(result: Result, trained: Trained, idle: Sequence[str] = ()) -> Non
         suffix = "" if len(design.terms) == 1 else f"_{t}"
         if len(shown) > 2:
             chance = " It adds nothing to the other columns, so much of this may be chance." if column in idle else ""
-            figure = scatter_map(plane(x_AD), labels)
+            groups = groups_of(labels, FAMILY)
+            figure = scatter_map(plane(x_AD), labels, groups if set(groups) != {OTHER} else None)
             caption = f"The vectors of {column} in the plane, near = alike.{few}{chance}"
             result.figure(f"attribute_map{suffix}", figure, caption, f"Map of {column}")
         similar = correlations(x_AD)

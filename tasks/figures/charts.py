@@ -75,6 +75,6 @@ def intervals(values: Mapping[str, tuple[float, float, float]], xlabel: str) -> 
         ax.plot(value, y, "o", color=COLOURS[0])
     ax.axvline(0, color="0.3", linewidth=0.8)
     ax.set_yticks(range(len(values)), list(map(shortened, values)))
-    ax.invert_yaxis()
+    ax.set_ylim(len(values) - 0.5, -0.5)
     ax.set_xlabel(xlabel)
     return figure
