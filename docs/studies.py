@@ -68,7 +68,7 @@ STUDIES = (  # those of the paper first
     Study("crosslingual_best", "experiment=crosslingual_best"),
     Study("crosslingual_polyglot", "experiment=crosslingual_polyglot"),
     Study("languages48", "experiment=languages48", figures=("family_tree",)),
-    Study("languages800", "experiment=languages800"),
+    Study("languages800", "experiment=languages800", figures=("language_map",)),
     Study("reviewers", "experiment=reviewers", figures=("losses",)),
     Study("graphs", "experiment=graphs"),
     Study("effects", "experiment=effects", figures=("calibration", "power*")),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 COLOURED = 8  # groups with a colour of their own; the rest share one
 OTHER = "other"  # the name of the rest
 EXACT = 800  # vectors up to which t-SNE looks at every two of them
-LABELLED = 300  # names on a map; of more points only some are labelled
+LABELLED = 100  # names on a map; of more points only some are labelled
 ANGLES = np.pi * np.array([0, 1, 0.5, 1.5, 0.25, 0.75, 1.25, 1.75, *np.arange(0.125, 2, 0.25)])
 COMPASS = np.stack([np.cos(ANGLES), np.sin(ANGLES)], 1)  # where around its point a label is tried
 RINGS = np.split(np.concatenate([[5, 9, 14, 20], np.arange(28, 1500, 9)]), [4, 12, 28, 60, 108])  # how far away
@@ -40,7 +40,8 @@ def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] 
     figure, ax = axes(8.0 * grow, 6.0 * grow)
     groups = [""] * len(names) if groups is None else list(groups)
     crowded = len(labelled) < len(names)
-    look: dict[str, Any] = {"s": 10, "alpha": 0.3} if crowded else {"s": 36}
+    pale = min(0.8, max(0.3, 600 / max(len(names), 1)))  # so that thousands of points show where they are dense
+    look: dict[str, Any] = {"s": 18, "alpha": pale, "linewidths": 0} if crowded else {"s": 36}
     if not any(names):
         look = {"s": 18, "alpha": 0.6, "linewidths": 0}
     for i, group in enumerate(sorted(dict.fromkeys(groups), key=lambda g: g == OTHER)):  # the rest comes last
@@ -51,8 +52,9 @@ def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] 
             points[chosen, 0], points[chosen, 1], color=colour, marker=marker, label=shortened(group) or None, **look
         )
     if any(groups):
-        for handle in filter(None, ax.legend().legend_handles):
-            handle.set(alpha=1)  # those of crowded points are pale
+        above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 4, "frameon": False}
+        for handle in filter(None, ax.legend(**above, markerscale=1.5 if crowded else 1).legend_handles):
+            handle.set(alpha=1)
     ax.margins(0.12 if grow > 1 else 0.18)
     ax.set_xticks([])
     ax.set_yticks([])
