@@ -34,7 +34,7 @@ MEANING = {
     "classifier-counts": "classifier-likelihoods with the likelihoods of kneser-ney-words in place of those of atd",
     "classifier-ngrams": "classifier without likelihoods and vector",
     "counts-both": "the likelihoods of kneser-ney-words and kneser-ney-characters together",
-    "atd-both": "counts-both with the likelihoods of atd-vectors: words by the model and by counts, characters by counts",
+    "atd-both": "counts-both and atd-vectors together: words by the model and by counts, characters by counts",
     "char-svm": "tf-idf of character 2- to 5-grams, LinearSVC: what others report",
     "nearest": "the author's vector that is nearest to the text's own, which is inferred from its words",
     "doc2vec": "gensim's paragraph vectors (DBOW), regression",
