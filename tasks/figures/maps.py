@@ -52,7 +52,7 @@ def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] 
             points[chosen, 0], points[chosen, 1], color=colour, marker=marker, label=shortened(group) or None, **look
         )
     if any(groups):
-        above = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 4, "frameon": False}
+        above: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "ncols": 4, "frameon": False}
         for handle in filter(None, ax.legend(**above, markerscale=1.5 if crowded else 1).legend_handles):
             handle.set(alpha=1)
     ax.margins(0.12 if grow > 1 else 0.18)
