@@ -91,12 +91,14 @@ def time_to_quality(bench: Bench) -> dict[str, dict[str, float]]:
     """Seconds of training until held-out perplexity is within 8 % of that of a long exact training.
 
     Each side takes its best step size and the shortest training that ends there, with a step size that falls to zero,
-    and the rival the fastest of its losses. The seconds are those of a step, timed in turns, times the steps.
+    and the rival the fastest of its losses; both in bf16 where the processor has it. The seconds are those of a step,
+    timed in turns, times the steps.
     """
     study = study_of(bench)
     goal = GOOD * study.after("exact")
-    ours = "sampled_bf16" if bf16_pays(bench.device.type) else "sampled"
-    rivals = ["chunks", *(f"shared_{S}" for S in SHARED)]
+    suffix = "_bf16" if bf16_pays(bench.device.type) else ""
+    ours = f"sampled{suffix}"
+    rivals = [f"{name}{suffix}" for name in ("chunks", *(f"shared_{S}" for S in SHARED))]
     seconds = alternate({way: study.timed_step(way) for way in (ours, *rivals)}, bench.rounds)
     needed = fastest_trainings(study, goal, {way: float(np.median(seconds[way])) for way in rivals})
     if (steps := study.steps_until(ours, goal)) is None or not needed:

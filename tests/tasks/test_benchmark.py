@@ -196,17 +196,17 @@ def test_the_shortest_good_training_at_the_best_step_size_counts(bench, monkeypa
 
     def after(study, way, steps=None, rate=quality.RATE):
         tried.append((way, steps))
-        return (2e4 if way == "slow" else 1e4) / steps - 1000 * rate
+        return (2e4 if way == "slow" else 1e4) / steps - 100 * rate
 
     study = quality.study_of(bench)
     monkeypatch.setattr(study, "long", 600)
     monkeypatch.setattr(quality.Study, "after", lambda study, *args: after(study, *args))
     assert study.best_rate("quick") == max(quality.RATES)
-    assert study.steps_until("quick", 35.0) == 250 and study.steps_until("quick", 35.0, most=249) is None
+    assert study.steps_until("quick", 35.0) == 300 and study.steps_until("quick", 35.0, most=299) is None
     assert study.steps_until("quick", 1.0) is None
     tried.clear()
     steps = softmax.fastest_trainings(study, 35.0, {"slow": 2.0, "quick": 1.0, "slower": 4.0})
-    assert steps == {"quick": 250}
+    assert steps == {"quick": 300}
     assert not any(way == "slower" for way, _ in tried)
 
 
