@@ -20,6 +20,7 @@ from atd.vocabulary import BOS_ID
 from tasks.benchmark import synthetic
 from tasks.benchmark.measure import Bench, alternate, faster
 from tasks.benchmark.naive import sample_one_by_one
+from tasks.benchmark.rivals import at_medium_precision
 
 V, K, D, F, N = 20_000, 100, 50, 100, 5
 B = 256
@@ -42,7 +43,7 @@ def batched(bench: Bench) -> dict[str, dict[str, float]]:
     functions: dict[str, Callable[[], object]] = {
         name: partial(loop, model, x_BD, length, generator, way) for name, way in ways.items()
     }
-    functions["blocks_medium"] = lambda: at_medium_precision(functions["blocks"])
+    functions["blocks_medium"] = at_medium_precision(functions["blocks"])
     functions["ours"] = lambda: generate(model, x_BD, [BOS_ID], length, generator=generator)
     functions["alone"] = lambda: sample_one_by_one(model, x_BD[:ONE], length, generator)
     seconds = alternate(functions, bench.rounds)
@@ -74,13 +75,6 @@ def loop(
         torch.softmax(logits_BV, 1, out=weight_BV)
         text[:, t] = way(weight_BV, logits_BV, generator)
     return text[:, N:]
-
-
-def at_medium_precision(function: Callable[[], object]) -> None:
-    """With products that may be rounded to bf16. Ours were not: they were as exact as MKL's, and faster."""
-    torch.set_float32_matmul_precision("medium")
-    function()
-    torch.set_float32_matmul_precision("highest")
 
 
 def by_multinomial(weight_BV: Tensor, spare_BV: Tensor, generator: torch.Generator) -> Tensor:

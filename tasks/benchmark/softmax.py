@@ -22,15 +22,24 @@ from tasks.benchmark.lm import SQUARES, A, B, D, F, K, N, V, our_step, square, w
 from tasks.benchmark.measure import Bench, alternate, faster, row
 from tasks.benchmark.naive import NaiveLM
 from tasks.benchmark.quality import Study, study_of
-from tasks.benchmark.rivals import SHARED, Loss, SampledLoss, exact_losses, naive_loss, noise_shares, steps_of
+from tasks.benchmark.rivals import (
+    SHARED,
+    Loss,
+    SampledLoss,
+    at_medium_precision,
+    exact_losses,
+    naive_loss,
+    noise_shares,
+    steps_of,
+)
 
 GOOD = 1.08  # times the perplexity of exact training: the quality that a training is timed until
 Functions = dict[str, Callable[[], object]]
 
 
 def exact(bench: Bench) -> dict[str, dict[str, float]]:
-    losses = exact_losses()
-    functions: Functions = {"ours": our_step(bench.device), **rival_steps(bench, losses)}
+    rivals = rival_steps(bench, exact_losses())
+    functions: Functions = {"ours": our_step(bench.device), **rivals}
     functions |= {f"gemm{n}": square(n, bench.device) for n in SQUARES} | {"products": products(bench.device)}
     seconds = alternate(functions, bench.rounds)
     rates = {n: 2.0 * n**3 / seconds[f"gemm{n}"] for n in SQUARES}
@@ -42,7 +51,7 @@ def exact(bench: Bench) -> dict[str, dict[str, float]]:
     }
     words = B / float(np.median(seconds["ours"]))
     return {
-        "lm_exact": faster(seconds, 1.5, tuple(losses), words_per_second=words),
+        "lm_exact": faster(seconds, 1.5, tuple(rivals), words_per_second=words),
         "lm_exact_products": row(seconds["products"] / seconds["ours"], 0.9),
         "lm_exact_gemm_fraction": row(rate / rates[best], 0.65, **gflops),
     }
@@ -55,10 +64,11 @@ def sampled(bench: Bench) -> dict[str, dict[str, float]]:
     counts = torch.from_numpy(synthetic.word_counts(V))
     shared = next((S for S in SHARED if study.after(f"shared_{S}") <= ours), SHARED[-1])
     losses: dict[str, Loss] = {"shared": SampledLoss(noise_shares(counts), shared), "naive": naive_loss}
-    functions: Functions = {"ours": our_step(bench.device, sampled=True), **rival_steps(bench, losses)}
+    rivals = rival_steps(bench, losses)
+    functions: Functions = {"ours": our_step(bench.device, sampled=True), **rivals}
     seconds = alternate(functions, bench.rounds)
     more: dict[str, Any] = {"perplexity": ours, "rival_perplexity": study.after(f"shared_{shared}"), "shared": shared}
-    return {"lm_sampled": faster(seconds, 3, tuple(losses), ok=study.equal("sampled"), **more)}
+    return {"lm_sampled": faster(seconds, 3, tuple(rivals), ok=study.equal("sampled"), **more)}
 
 
 def bf16(bench: Bench) -> dict[str, dict[str, float]]:
@@ -123,12 +133,15 @@ def fastest_trainings(study: Study, goal: float, seconds: Mapping[str, float]) -
 
 
 def rival_steps(bench: Bench, losses: Mapping[str, Loss], bf16: bool = False) -> Functions:
-    """Steps of the module of embeddings and linear layers, with momentum."""
+    """Steps of the module of embeddings and linear layers, with momentum; in fp32 also with other products."""
     torch.manual_seed(0)
     model = NaiveLM(V, K, D, F, N, A).to(bench.device)
     optimiser = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9)
     batches = itertools.cycle([synthetic.batch(B, N, V, A, bench.device, seed) for seed in range(4)])
-    return dict(steps_of(model, optimiser, batches, losses, bf16))
+    steps: Functions = dict(steps_of(model, optimiser, batches, losses, bf16))
+    if not bf16 and bench.device.type == "cpu":
+        steps |= {f"{name}_medium": at_medium_precision(step) for name, step in steps.items() if name != "compiled"}
+    return steps
 
 
 def products(device: torch.device) -> Callable[[], None]:
