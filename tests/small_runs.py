@@ -46,7 +46,7 @@ SMALL: dict[str, Any] = {
     "trainer.max_epochs": 1,
     "trainer.min_steps": 0,
     "trainer.threads": 1,
-    "data.batch_size": 2048,
+    "data.batch_size": 8192,
     "optim.samples": 100,
     "task.seeds": 1,
     "task.workers": 1,
