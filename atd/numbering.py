@@ -25,7 +25,10 @@ MANY = 100  # texts that are worth to be made a column
 
 def numbering(tokeniser: Tokeniser, fold: bool = True) -> Numbering | KernelNumbering:
     """Of folded words, or of tokens as written."""
-    if tokeniser.kind == "characters" or kernel("words") is None:
+    from atd.tokeniser import Tokeniser
+
+    own_rule = type(tokeniser).rule is not Tokeniser.rule  # which the kernel does not know
+    if own_rule or tokeniser.kind == "characters" or kernel("words") is None:
         return Numbering(tokeniser, fold)
     from atd.numbering_kernel import KernelNumbering
 
@@ -45,8 +48,10 @@ def _column(texts: Texts) -> pa.Array | pa.ChunkedArray | None:
         return texts
     if len(texts) < MANY:
         return None
-    import pyarrow as pa
-
+    try:
+        import pyarrow as pa
+    except ModuleNotFoundError:  # the library does without
+        return None
     try:
         return pa.array(texts, pa.large_string())
     except (pa.ArrowException, UnicodeError):

@@ -38,7 +38,9 @@ def encoding(bench: Bench) -> dict[str, dict[str, float]]:
     """In one thread and in two; the rivals in as many threads or processes."""
     threads = range(1, 1 + min(2, len(os.sched_getaffinity(0))))
     names = {1: "encode_{}", 2: "encode_{}_2"}
-    return {names[n].format(name): against_others(bench, texts, n) for name, texts in corpora(bench) for n in threads}
+    return {
+        names[n].format(name): against_others(bench, name, texts, n) for name, texts in corpora(bench) for n in threads
+    }
 
 
 def corpora(bench: Bench) -> Iterator[tuple[str, pa.Array]]:
@@ -75,14 +77,14 @@ def books(bench: Bench) -> pa.Array:
     return pa.array(out)
 
 
-def against_others(bench: Bench, texts: pa.Array, threads: int) -> dict[str, float]:
+def against_others(bench: Bench, corpus: str, texts: pa.Array, threads: int) -> dict[str, float]:
     lines = texts.to_pylist()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         stack.enter_context(torch_threads(threads))
         expression = stack.enter_context(Expression(lines, threads))
         ways: dict[str, Callable[[], object]] = {
-            "ours": partial(ours, texts, folder),
+            "ours": partial(ours, corpus, texts, folder),
             "expression": lambda: written(expression(), folder),
             "spacy": lambda: written(by_spacy(lines, threads), folder),
         }
@@ -94,7 +96,7 @@ def against_others(bench: Bench, texts: pa.Array, threads: int) -> dict[str, flo
     return faster(seconds, TARGET, tuple(ways)[1:], words=words, words_per_second=rate)
 
 
-def ours(texts: pa.Array, folder: Path) -> EncodedCorpus:
+def ours(corpus: str, texts: pa.Array, folder: Path) -> EncodedCorpus:
     """Tokenise, count the vocabulary, encode, write the cache and open it."""
 
     def build() -> EncodedCorpus:
@@ -102,7 +104,7 @@ def ours(texts: pa.Array, folder: Path) -> EncodedCorpus:
         meta = {"vocabulary": vocabulary.state(), "attributes": ["-"]}
         return EncodedCorpus(ids, offsets, np.zeros(len(offsets) - 1, np.int32), meta=meta)
 
-    return open_or_build({"of": "benchmark"}, build, folder, "benchmark", rebuild=True)
+    return open_or_build({"of": corpus}, build, folder, f"benchmark-{corpus}", rebuild=True)
 
 
 @contextmanager

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 COLOURED = 8  # groups with a colour of their own; the rest share one
 OTHER = "other"  # the name of the rest
 EXACT = 800  # vectors up to which t-SNE looks at every two of them
-LABELLED = 100  # names on a map; of more points only some are labelled
+LABELLED = 300  # points that all have their names on a map
+SOME = 100  # names on a map of more
 ANGLES = np.pi * np.array([0, 1, 0.5, 1.5, 0.25, 0.75, 1.25, 1.75, *np.arange(0.125, 2, 0.25)])
 COMPASS = np.stack([np.cos(ANGLES), np.sin(ANGLES)], 1)  # where around its point a label is tried
 RINGS = np.split(np.concatenate([[5, 9, 14, 20], np.arange(28, 1500, 9)]), [4, 12, 28, 60, 108])  # how far away
@@ -35,7 +36,8 @@ def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] 
 
     A name may be empty: its point has no label.
     """
-    labelled = np.array([i for i in spread_out(points, LABELLED) if names[i]], int)
+    most = len(names) if len(names) <= LABELLED else SOME
+    labelled = np.array([i for i in spread_out(points, most) if names[i]], int)
     grow = max(1.0, (len(labelled) / 60) ** 0.5)
     figure, ax = axes(8.0 * grow, 6.0 * grow)
     groups = [""] * len(names) if groups is None else list(groups)

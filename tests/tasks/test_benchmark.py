@@ -247,7 +247,7 @@ def test_rivals_draw_from_the_softmax():
 
 def test_guard_encoding(bench, monkeypatch):
     monkeypatch.setattr(text, "by_spacy", text.by_tokenizers)  # is slow
-    found = text.against_others(bench, text.books(bench)[:1000], 1)
+    found = text.against_others(bench, "books", text.books(bench)[:1000], 1)
     assert found["vs_expression"] > 0.9 and found["vs_tokenizers"] > 2
 
 
