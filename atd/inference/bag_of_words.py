@@ -33,9 +33,7 @@ def bag_of_words(
         raise AtdError(f"l2 must be positive, got {l2}: it is what makes the vector of a text unique")
     r_F = model.constant()
     if r_F is None or not isinstance(model.attributes, CentredTable):
-        raise AtdError(
-            "a bag of words needs a model in which x = 0 is the average text; `atd fit` and AttributeModel make such models"
-        )
+        raise AtdError("a bag of words needs a model in which x = 0 is the average text; the paper's is none")
     W_VF, b_V = model.output(language)
     D = model.L.shape[1]
     h_F = model.condition(r_F, r_F.new_zeros(D))
