@@ -16,6 +16,7 @@ import numpy as np
 
 from atd.files import whole
 from atd.models import Trained, load
+from atd.training import VALIDATION_WORDS
 from tasks.engine.rows import Outcome, Row, Store, run_rows, summary
 from tasks.learning.checkpoints import BEST, whole_or_none
 from tasks.learning.controls import Variant
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from omegaconf import DictConfig
 
     from datamodules.corpus import Corpus
+    from tasks.learning.language_model import LanguageModel
 
 Config = Mapping[str, Any]
 ORDERS = {"trigram": 3, "kneser-ney": 5, "kneser-ney-attributes": 5}  # rows that count words
@@ -137,9 +139,16 @@ def train(cfg: DictConfig, data: Corpus, out: Path, job: Job, seed: int) -> Outc
     losses = document_losses(module, data, "test")
     scores = {
         "perplexity": perplexity_of(losses, data, "test"),
-        "perplexity_dev": min(epoch["val/perplexity"] for epoch in curve),  # of the weights that were kept
+        "perplexity_dev": dev_perplexity(module, data, curve),
     }
     return Outcome(scores, {"test": losses}, {"curve": curve, "lr": optim.lr})
+
+
+def dev_perplexity(module: LanguageModel, data: Corpus, curve: Sequence[Mapping[str, float]]) -> float:
+    """Of the weights that were kept, on all of the validation part: known from their epoch unless that saw a sample."""
+    if len(data.encoded["val"].tokens) <= VALIDATION_WORDS:
+        return min(epoch["val/perplexity"] for epoch in curve)
+    return perplexity_of(document_losses(module, data, "val"), data, "val")
 
 
 def count(data: Corpus, name: str, seed: int) -> Outcome:

@@ -66,6 +66,15 @@ def planted(tmp_path_factory) -> Comparison:
     return compared(folder, write_table(folder / "t.csv", 2400, 6, 0.25), "no-attributes", "shuffled", "random-gate")
 
 
+def test_dev_perplexity_is_of_the_whole_part_even_where_epochs_saw_a_sample(tmp_path, monkeypatch):
+    table = write_table(tmp_path / "t.csv", 400, 4, 0.25)
+    whole = compared(tmp_path / "whole", table).rows["atd"]
+    monkeypatch.setattr("datamodules.corpus.VALIDATION_WORDS", 300)
+    monkeypatch.setattr("tasks.learning.comparison.VALIDATION_WORDS", 300)
+    sampled = compared(tmp_path / "sampled", table).rows["atd"]
+    assert sampled["perplexity_dev"] == pytest.approx(whole["perplexity_dev"], rel=1e-4)
+
+
 def test_planted_attributes_gain(planted):
     assert above(planted, "no-attributes", "atd") > 3
     words = np.full(planted.losses("atd").shape[1], 30)
