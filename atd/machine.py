@@ -17,8 +17,11 @@ says already is left as it is.
 from __future__ import annotations
 
 import os
+import platform
+import re
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 
 PATIENCE = "OMP_WAIT_POLICY"
 TUNABLES = "GLIBC_TUNABLES"
@@ -39,3 +42,12 @@ def wanted(environment: Mapping[str, str]) -> dict[str, str]:
     if LARGE_PAGES not in tunables:
         tunables = ":".join(filter(None, [tunables, f"{LARGE_PAGES}=1"]))
     return {PATIENCE: environment.get(PATIENCE, "passive"), TUNABLES: tunables}
+
+
+def processor() -> str:
+    """How many cores of which processor, and what of it matters to products of matrices."""
+    found = Path("/proc/cpuinfo").read_text(encoding="utf-8") if Path("/proc/cpuinfo").is_file() else ""
+    name = re.search(r"^model name\s*: (.+)$", found, re.M)
+    flags = [flag for flag in ("avx2", "avx512f", "avx512_bf16", "amx_bf16") if re.search(rf"\b{flag}\b", found)]
+    model = " ".join((name[1] if name else platform.processor() or platform.machine()).split())
+    return ", ".join([f"{os.cpu_count()} cores of {model}", *flags])

@@ -1,7 +1,7 @@
-"""The results table of the README and docs/results.md, made from what runs left.
+"""The results table of the README, docs/results.md and the table of docs/speed.md, made from what runs left.
 
     python docs/results.py record NAME RUN [RUN …]    keep the metrics of a run folder as docs/results/NAME.json
-    python docs/results.py write                      make the table and the page anew from the records
+    python docs/results.py write                      make the tables and the page anew from the records
     python docs/results.py check                      say whether they are what the records give
 
 Several RUNs of one name are the same command under other seeds: their metrics are averaged, with the spread.
@@ -25,10 +25,13 @@ from typing import Any
 from claims import FRONT, LINES
 from lines import Record
 from sections import INTRODUCTION, SECTIONS
+from timings import timings
 
 HERE = Path(__file__).parent
 README = HERE.parent / "README.md"
 PAGE = HERE / "results.md"
+SPEED = HERE / "speed.md"
+TIMED = "benchmark"  # the record that docs/speed.md shows
 RECORDS = HERE / "results"
 BLOCK = re.compile(r"(<!-- results: .*? -->\n).*?(<!-- end of results -->)", re.S)
 
@@ -62,6 +65,8 @@ def record(name: str, runs: Sequence[Path], tables: Sequence[str] = (), figures:
         "task": found[0]["task"],
         "commands": [shortened(fact["command"]) for fact in facts],
         "revisions": sorted({fact["revision"] for fact in facts}),
+        "machine": facts[0].get("machine", ""),
+        "versions": facts[0].get("versions", "").splitlines(),
         "seconds": [round(metrics["seconds"]) for metrics in found],
         "rows": found[0]["rows"] if len(found) == 1 else averaged([metrics["rows"] for metrics in found]),
     }
@@ -103,20 +108,28 @@ def shortened(command: str) -> str:
     return " ".join(re.sub(r"(?<==)/\S*/", "", word) for word in words)
 
 
-def filled(readme: str) -> str:
-    """The README with the table of the records in its place."""
-    return BLOCK.sub(lambda found: found[1] + table(FRONT) + found[2], readme)
+def filled(page: str, made: str) -> str:
+    """A page with what the records give in the place of what stood there."""
+    return BLOCK.sub(lambda found: found[1] + made + found[2], page)
+
+
+def pages() -> dict[Path, str]:
+    """Every page that records have a part in, as it should be."""
+    return {
+        README: filled(README.read_text(encoding="utf-8"), table(FRONT)),
+        SPEED: filled(SPEED.read_text(encoding="utf-8"), timings(load(TIMED))),
+        PAGE: page(),
+    }
 
 
 def write() -> None:
-    README.write_text(filled(README.read_text(encoding="utf-8")), encoding="utf-8")
-    PAGE.write_text(page(), encoding="utf-8")
+    for path, text in pages().items():
+        path.write_text(text, encoding="utf-8")
 
 
 def check() -> None:
-    readme = README.read_text(encoding="utf-8")
-    for path, old, new in ((README, readme, filled(readme)), (PAGE, PAGE.read_text(encoding="utf-8"), page())):
-        if new != old:
+    for path, text in pages().items():
+        if path.read_text(encoding="utf-8") != text:
             raise SystemExit(f"docs/results.py: {path.name} differs from the records; python docs/results.py write")
 
 
@@ -126,8 +139,8 @@ def main() -> None:
     kept = todo.add_parser("record", help="keep the metrics of a run")
     kept.add_argument("name")
     kept.add_argument("runs", nargs="+", type=Path)
-    todo.add_parser("write", help="write the table into README.md, and docs/results.md")
-    todo.add_parser("check", help="compare both with the records")
+    todo.add_parser("write", help="write docs/results.md, and the tables of README.md and docs/speed.md")
+    todo.add_parser("check", help="compare them with the records")
     said = parser.parse_args()
     if said.todo == "record":
         record(said.name, said.runs)

@@ -18,6 +18,7 @@ from omegaconf import DictConfig, OmegaConf, open_dict
 
 from atd.errors import AtdError, reason_of
 from atd.files import write_whole
+from atd.machine import processor
 from datamodules.record import recorded
 from tasks.engine import processes
 from tasks.engine.check import check
@@ -183,6 +184,7 @@ def describe(cfg: DictConfig) -> dict[str, str]:
         "revision": revision(),
         "command": without_secrets(shlex.join(["python", "run.py", *sys.argv[1:]])),
         "versions": "\n".join(f"{k} {v}" for k, v in versions.items()),
+        "machine": processor(),
         "config": without_secrets(OmegaConf.to_yaml(cfg, resolve=True)),
     }
 

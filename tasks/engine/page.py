@@ -58,7 +58,8 @@ TEMPLATE = """<!doctype html>
 {% if steps %}<h2>What to do next</h2>
 {% for what, command in steps %}<p>{{ what }}</p><pre>{{ command }}</pre>{% endfor %}{% endif %}
 <h2>How this was made</h2><pre>{{ command }}</pre>
-<details><summary>Versions</summary><pre>{{ versions }}</pre></details>
+<details><summary>Versions</summary><pre>{{ versions }}
+{{ machine | default("") }}</pre></details>
 <details><summary>Configuration</summary><pre>{{ config }}</pre></details>
 </body></html>
 """

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from atd.machine import PATIENCE, TUNABLES, wanted
+from atd.machine import PATIENCE, TUNABLES, processor, wanted
 
 SAYS = f"""
 import os, sys
@@ -25,6 +26,10 @@ def test_what_the_environment_says_is_left_as_it_is():
     assert wanted(said) == said
     assert wanted({TUNABLES: "glibc.malloc.arena_max=2"})[TUNABLES] == "glibc.malloc.arena_max=2:glibc.malloc.hugetlb=1"
     assert wanted(wanted({})) == wanted({})
+
+
+def test_the_processor_has_cores_and_a_name():
+    assert re.match(rf"{os.cpu_count()} cores of \w", processor())
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="of the C library of Linux")
