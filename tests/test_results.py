@@ -170,3 +170,21 @@ def test_tables_are_made_of_the_corpora_that_are_there(tmp_path):
     assert "blogs.csv: left out" in said and "authors.csv: left out" in said
     made = (tmp_path / "tables/bible.csv").read_text().splitlines()
     assert made == ["text,book", '"In the beginning, he said",Gen', "Now these are,Exod"]
+
+
+def test_the_table_of_timings_names_machine_and_versions(results):
+    timings = importlib.import_module("timings").timings
+    spread = {"ratio": 1.0, "ratio_low": 0.92, "ratio_high": 1.08, "target": 1.5}
+    growth = {"ratio": 1.2, "target": 1.05, "at_most": True, "ok": False, "exponent_time": 1.2}
+    rows = {"startup": {**spread, "at_most": True, "ok": True, "rival_seconds": 6.6}, "growth_batch": growth}
+    about = {
+        "commands": ["python run.py task=benchmark"],
+        "seconds": [600],
+        "machine": "2 cores",
+        "versions": ["torch 3"],
+    }
+    text = timings({**about, "revisions": ["abc"], "rows": rows})
+    assert "`python run.py task=benchmark`, 10 minutes on 2 cores." in text and "torch 3; revision abc." in text
+    assert "1 of 2 targets are met." in text
+    assert "| startup | 1 | 0.92–1.08 | ≤ 1.5 | yes | rival seconds 6.6 |" in text
+    assert "| growth_batch | 1.2 |  | ≤ 1.05 | no | exponent time 1.2 |" in text

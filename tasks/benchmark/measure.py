@@ -67,10 +67,11 @@ def synchronise() -> None:
 def row(
     ratios: Sequence[float] | np.ndarray, target: float, *, at_most: bool = False, ok: bool = True, **more: float
 ) -> dict[str, float]:
-    """The median ratio with its 10th and 90th percentile; `ok` adds a condition besides the target."""
+    """The median ratio with its 10th and 90th percentile. `at_most`: it should be small; `ok` adds a condition."""
     low, middle, high = (float(q) for q in np.percentile(ratios, (10, 50, 90)))
     met = ok and (middle <= target if at_most else middle >= target)
-    return {"ratio": middle, "ratio_low": low, "ratio_high": high, "target": target, "ok": bool(met), **more}
+    spread = {"ratio": middle, "ratio_low": low, "ratio_high": high}
+    return {**spread, "target": target, "at_most": at_most, "ok": bool(met), **more}
 
 
 def faster(

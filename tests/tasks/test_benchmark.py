@@ -23,7 +23,6 @@ from tasks.benchmark import (
     generation,
     inference,
     lm,
-    markdown,
     memory,
     neighbours,
     quality,
@@ -167,14 +166,6 @@ def test_metrics_hold_the_rows(tmp_path):
     write_metrics(Result("benchmark", "lm_exact/ratio", rows), tmp_path, 1.0)
     saved = json.loads((tmp_path / "metrics.json").read_text())["rows"]["lm_exact"]
     assert set(saved) >= {"ratio", "ratio_low", "ratio_high", "target", "ok"} and saved["ok"] is True
-
-
-def test_the_table_for_the_docs():
-    growth = Growth("batch", [1, 10], [1, 9], [1, 2]).row()
-    rows = {"startup": row([0.9, 1.1], 1.5, at_most=True, seconds=6.6), "growth_batch": growth}
-    lines = markdown(rows).splitlines()
-    assert lines[2] == "| startup | 1 | 0.92–1.08 | ≤ 1.5 | yes | seconds 6.6 |"
-    assert lines[3].startswith("| growth_batch | 0.954 |  | ≤ 1.05 | yes | exponent time 0.954")
 
 
 # The guard: quick ratios with generous slack, since other tests run beside it.
