@@ -14,6 +14,7 @@ from atd.errors import AtdError
 from tasks.benchmark.measure import Bench
 from tasks.benchmark.settings import FITS, GROUPS, Benchmark, Settings
 from tasks.engine.result import Result, Table
+from tasks.engine.rows import Outcome, Store
 from tasks.engine.settings import typed
 
 if TYPE_CHECKING:
@@ -43,7 +44,11 @@ MEASUREMENTS = {
     ("startup",): "startup.against_lightning",
     ("whole_tour",): "commands.tour",
     ("whole_table",): "commands.table",
+    ("tour_vs_revision",): "revision.tour",
+    ("table_vs_revision",): "revision.table",
+    ("suite_vs_revision",): "revision.suite",
 }
+BESIDE = {"tour_vs_revision", "table_vs_revision", "suite_vs_revision"}  # an older revision, if one is named
 AXES = ("vocabulary", "factors", "batch", "attributes", "pairs", "report_map", "report_columns", "report_effects")
 GROWTH = tuple(f"growth_{axis}" for axis in AXES)
 SHOWN = ("ratio", "ratio_low", "ratio_high", "target", "at_most", "ok")
@@ -60,14 +65,16 @@ class Ratios(Result):
 def run(cfg: DictConfig, out: Path) -> Result:
     logging.getLogger("gensim").setLevel(logging.ERROR)  # would tell of every epoch
     asked = typed(Benchmark, cfg.benchmark, "benchmark")
-    wanted = chosen(asked.only, asked.quick)
+    wanted = chosen(asked.only, asked.quick, asked.revision)
     device = torch.device("cuda" if cfg.trainer.accelerator == "gpu" and torch.cuda.is_available() else "cpu")
     bench = Bench(cfg, 3 if asked.quick else asked.rounds, asked.quick, device)
     rows: dict[str, dict[str, float]] = {}
     due = [function for names, function in MEASUREMENTS.items() if wanted & set(names)]
+    store = Store(out / "rows", bool(cfg.resume))
     for path in track(due, "measuring"):
-        module, name = path.split(".")
-        measured = getattr(importlib.import_module(f"tasks.benchmark.{module}"), name)(bench)
+        if not store.has(path, 0):
+            store.save(path, 0, Outcome(facts=measure(path, bench)))
+        measured = store.load(path, 0).facts
         rows |= measured
         for slug, row in measured.items():
             verdict = "met" if row["ok"] else "missed"
@@ -79,13 +86,20 @@ def run(cfg: DictConfig, out: Path) -> Result:
     return result
 
 
-def chosen(only: list[str] | None, quick: bool) -> set[str]:
+def measure(path: str, bench: Bench) -> dict[str, dict[str, float]]:
+    module, name = path.split(".")
+    return getattr(importlib.import_module(f"tasks.benchmark.{module}"), name)(bench)
+
+
+def chosen(only: list[str] | None, quick: bool, revision: str | None = None) -> set[str]:
     """The measurements asked for; a quick run leaves growth and roofline out unless they are named."""
     if only is None:
-        return set(NAMES) - ({*GROWTH, "roofline"} if quick else set())
+        return set(NAMES) - ({*GROWTH, "roofline"} if quick else set()) - (set() if revision else BESIDE)
     names = {name for entry in only for name in (GROWTH if entry == "growth" else (entry,))}
     if unknown := sorted(names - set(NAMES)):
         raise AtdError(f"benchmark.only={unknown[0]}: no such measurement; there are {', '.join(NAMES)}, growth")
+    if names & BESIDE and not revision:
+        raise AtdError("benchmark.revision: name the commit to compare with, such as benchmark.revision=HEAD~20")
     if not names - {"roofline"}:
         raise AtdError("benchmark.only: name at least one measurement besides roofline")
     return names

@@ -24,6 +24,7 @@ from tasks.benchmark.startup import ROOT
 EPOCH = re.compile(r"epoch \d+: .*\((\d+\.\d) s\)$", re.MULTILINE)
 VALUES = (2, 20, 500)  # of the columns of a table
 TARGET = 2.0
+FEW = ("trainer.min_steps=100", "trainer.max_epochs=1")  # of a quick run, and to fill the cache
 
 
 def tour(bench: Bench) -> dict[str, dict[str, float]]:
@@ -39,9 +40,8 @@ def table(bench: Bench) -> dict[str, dict[str, float]]:
 
 
 def measured(bench: Bench, *words: str) -> dict[str, float]:
-    few = ["trainer.min_steps=100", "trainer.max_epochs=1"]
-    finished(bench, *words, *few)  # the corpus to the cache
-    words = (*words, *few) if bench.quick else words
+    finished(bench, *words, *FEW)  # the corpus to the cache
+    words = (*words, *FEW) if bench.quick else words
     each = [finished(bench, *words) for _ in range(1 if bench.quick else 3)]
     seconds, training = (np.array(part) for part in zip(*each, strict=True))
     return row(

@@ -23,6 +23,7 @@ class Benchmark:
     only: list[str] | None  # names of measurements; None = all
     quick: bool
     rounds: Annotated[int, whole(1)]  # alternations of every measurement
+    revision: str | None  # a commit that whole commands are timed beside
 
 
 GROUPS = {"benchmark": Benchmark}

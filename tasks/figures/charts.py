@@ -59,9 +59,11 @@ def heatmap(matrix: np.ndarray, names: Sequence[str], label: str, columns: Seque
     ax.set_yticks(range(len(names)), list(map(shortened, names)))
     if matrix.size <= 400:
         middle = (matrix.min() + matrix.max()) / 2
+        digits = 0 if bound >= 100 or (matrix == np.round(matrix)).all() else 1 if bound >= 10 else 2
         for (i, j), value in np.ndenumerate(matrix):
             dark = abs(value) > 0.6 * bound if signed else value < middle
-            ax.text(j, i, f"{value:.2g}", ha="center", va="center", fontsize=7, color="white" if dark else "black")
+            colour = "white" if dark else "black"
+            ax.text(j, i, f"{value:.{digits}f}".replace("-", "−"), ha="center", va="center", fontsize=7, color=colour)
     figure.colorbar(image, label=label, shrink=0.8)
     return figure
 

@@ -44,7 +44,10 @@ def run(cfg: DictConfig, out: Path) -> Result:
         rows["atd, seeds averaged"] = scores([np.mean(similar, axis=0)], data.attributes)
     rows["chance"] = {f"{level}_accuracy": chance(groups(data.attributes, level)) for level in LEVELS}
     rows["char-ngrams"] = scores([ngram_similarity(data)], data.attributes)
-    result = Result("languages", "atd/family_accuracy", rows)
+    telling = next(
+        (level for level in LEVELS if rows["chance"][f"{level}_accuracy"] < 100), "family"
+    )  # one family: branch
+    result = Result("languages", f"atd/{telling}_accuracy", rows)
     explain(result, data, task)
     result.figure("learning_curves", learning_curves(models.curves), "Exact validation perplexity after each epoch.")
     show(result, np.mean(similar, axis=0), vectors[0], data.attributes, task, cfg.seed)

@@ -16,6 +16,7 @@ from atd.errors import AtdError
 from atd.lm import MultiplicativeLM
 from atd.ragged import Ragged
 from tasks.benchmark import (
+    BESIDE,
     NAMES,
     chosen,
     classifier,
@@ -100,7 +101,10 @@ def test_parts_of_a_report_can_be_made_of_any_size(axis):
 
 def test_what_to_measure():
     assert chosen(["startup", "growth"], False) >= {"startup", "growth_batch"}
-    assert chosen(None, False) == set(NAMES) and "roofline" not in chosen(None, True)
+    assert chosen(None, False, "HEAD") == set(NAMES) and "roofline" not in chosen(None, True)
+    assert set(NAMES) - chosen(None, False) == BESIDE
+    with pytest.raises(AtdError, match=r"benchmark\.revision: name the commit"):
+        chosen(["tour_vs_revision"], False)
     with pytest.raises(AtdError, match="lm_fast: no such measurement"):
         chosen(["lm_fast"], False)
 
