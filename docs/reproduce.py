@@ -68,7 +68,12 @@ def run(arguments: str, place: Path, folder: Path) -> bool:
         words = [f"resume={place}"]
     else:
         words += [f"hydra.run.dir={place}", *model(place.name, folder)]
-    return subprocess.run([sys.executable, str(ROOT / "run.py"), *words], cwd=ROOT).returncode == 0
+    started = time.monotonic()
+    ended = subprocess.run([sys.executable, str(ROOT / "run.py"), *words], cwd=ROOT).returncode
+    if place.is_dir():
+        with (place / results.SPENT).open("a") as file:
+            print(round(time.monotonic() - started), file=file)
+    return ended == 0
 
 
 def model(name: str, folder: Path) -> list[str]:

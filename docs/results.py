@@ -33,6 +33,7 @@ PAGE = HERE / "results.md"
 SPEED = HERE / "speed.md"
 TIMED = "benchmark"  # the record that docs/speed.md shows
 RECORDS = HERE / "results"
+SPENT = "seconds.txt"  # in the folder of a run of reproduce.py: the seconds of each part of it
 BLOCK = re.compile(r"(<!-- results: .*? -->\n).*?(<!-- end of results -->)", re.S)
 
 
@@ -67,7 +68,7 @@ def record(name: str, runs: Sequence[Path], tables: Sequence[str] = (), figures:
         "revisions": sorted({fact["revision"] for fact in facts}),
         "machine": facts[0].get("machine", ""),
         "versions": facts[0].get("versions", "").splitlines(),
-        "seconds": [round(metrics["seconds"]) for metrics in found],
+        "seconds": [seconds_of(run, metrics) for run, metrics in zip(runs, found)],
         "rows": found[0]["rows"] if len(found) == 1 else averaged([metrics["rows"] for metrics in found]),
     }
     RECORDS.mkdir(exist_ok=True)
@@ -75,6 +76,12 @@ def record(name: str, runs: Sequence[Path], tables: Sequence[str] = (), figures:
         kept |= shown(name, runs[0], tables, figures)
     text = json.dumps(kept, indent=1, ensure_ascii=False, default=float) + "\n"
     (RECORDS / f"{name}.json").write_text(text, encoding="utf-8")
+
+
+def seconds_of(run: Path, metrics: dict[str, Any]) -> int:
+    """Of a run that was stopped and continued `metrics` knows the last part alone."""
+    spent = run / SPENT
+    return sum(map(int, spent.read_text().split())) if spent.is_file() else round(metrics["seconds"])
 
 
 def shown(name: str, run: Path, tables: Sequence[str], figures: Sequence[str]) -> dict[str, Any]:

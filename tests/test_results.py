@@ -108,6 +108,7 @@ def test_a_study_is_kept_once_finished_and_goes_on_after_a_stop(reproduce, monke
     assert module.reproduce(studies[:2], folder) == 0
     assert started == [[f"resume={folder / 'stopped-0'}"]]
     assert {path.stem for path in (folder.parent / "records").iterdir()} == {"whole", "stopped"}
+    assert len((folder / "stopped-0" / module.results.SPENT).read_text().split()) == 2  # before the stop, and after it
 
 
 def test_what_a_report_shows_is_kept_with_the_record(results, tmp_path, monkeypatch):
@@ -153,12 +154,13 @@ def test_runs_of_several_seeds_are_averaged_and_their_commands_lose_the_machine(
     runs = [
         write_run(tmp_path / f"{seed}", {"atd": {"accuracy": 40.0 + 2 * seed}}, command.format(seed)) for seed in (0, 1)
     ]
+    (runs[1] / results.SPENT).write_text("100\n20\n")
     results.record("mine", runs)
     kept = results.load("mine")
     assert kept["commands"] == ["python run.py data.path=t.csv seed=0", "python run.py data.path=t.csv seed=1"]
     assert kept["rows"]["atd"]["accuracy"] == 41.0
     assert kept["rows"]["atd"]["accuracy_sd"] == pytest.approx(2**0.5)
-    assert kept["seconds"] == [62, 62]
+    assert kept["seconds"] == [62, 120]
 
 
 def test_tables_are_made_of_the_corpora_that_are_there(tmp_path):
