@@ -261,6 +261,31 @@ SECTIONS = (
         digits=3,
         published={"published: SPECTER+MFR": (0.238,), "published: TPMS": (0.281,), "published: ACL": (0.296,)},
     ),
-    Section("Vectors of whole graphs", "Six sets, ten folds each, beside graph2vec and counts of labels.", "graphs"),
-    Section("Effects: calibration and power", "How well the tests of word use keep their promises.", "effects"),
+    Section(
+        "Vectors of whole graphs",
+        "The paper's conclusion carried out, on six sets, in per cent of graphs classified rightly; ± is over ten folds. Level with "
+        "graph2vec, and with counts of labels (`wl-histogram`), which need no model. The published rows used other folds.",
+        "graphs",
+        {f"accuracy_{one}": one for one in ("MUTAG", "PTC", "PROTEINS", "NCI1", "IMDBBINARY", "IMDBMULTI")},
+        rows=("atd", "atd-plain", "graph2vec", "graph2vec-in-order", "wl-histogram", "wl-kernel", "size"),
+        published={
+            "published: graph2vec": (83.2, 60.2, 73.3, 73.2, 71.1, 50.4),
+            "published: WL subtree kernel": (90.4, 59.9, 75.0, 86.0, 73.8, 50.9),
+            "published: GIN-0, supervised": (89.4, 64.6, 76.2, 82.7, 75.1, 52.3),
+        },
+    ),
+    Section(
+        "Effects: calibration and power",
+        "How well the tests of word use keep their promises, on texts in which changes of use were planted. Calibration "
+        "of ours: 5 % of words have p below 5 % where nothing differs, 95 % of intervals hold the truth. Power: the share of planted "
+        "words found at 10 % false finds, a mean over four settings.",
+        "effects",
+        {
+            "power": "power",
+            "p_below_5%": "p below 5 %, %",
+            "shuffles_without_find": "shuffles without a find, %",
+            "coverage": "covered, %",
+        },
+        digits=2,
+    ),
 )

@@ -88,10 +88,9 @@ def run_rows(
 
     rows = list(rows)
     waiting = {row.name: row for row in rows}
-    with Progress(
-        disable=workers == 1 or not rows
-    ) as progress:  # a training in this process draws its own: there can be one only
-        bar = progress.add_task("rows", total=sum(len(row.seeds) for row in rows))
+    jobs = sum(len(row.seeds) for row in rows)
+    with Progress(disable=workers == 1 or not jobs) as progress:  # a training in this process draws its own bar
+        bar = progress.add_task("rows", total=jobs)
         while waiting:
             ready = [row for row in waiting.values() if not set(row.after) & set(waiting)]
             if not ready:
