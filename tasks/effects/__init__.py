@@ -50,7 +50,7 @@ def calibration(result: Result, task: Settings, seed: int) -> None:
     rows = [[f"{100 * level:g} %", 100 * float((p < level).mean())] for level in levels]
     note = f"{len(runs)} shuffles of the values of {min(task.documents)} documents, {len(p) // len(runs)} words."
     result.table("Shuffled values: share of words with p below a level", ["level", "share in %"], rows, note)
-    caption = f"p under shuffled values. In {100 * nothing:.0f} % of the shuffles no word is found at a rate of 5 %."
+    caption = f"p under shuffled values. In {100 * nothing:.1f} % of the shuffles no word is found at a rate of 5 %."
     result.figure("calibration", histogram(p), caption)
 
 
