@@ -24,6 +24,7 @@ ASKED = {
     "corpora.json",
     "run.log",
 }  # what a run was asked for, not what it made
+MADE = 2  # folders above that of a run which it may have made: outputs/<task>
 DISK = ("ENOSPC", "EDQUOT", "EROFS", "EACCES", "EPERM", "EIO", "EFBIG", "ENOTDIR", "ENAMETOOLONG", "ELOOP")
 
 
@@ -58,8 +59,12 @@ def forget(folder: Path) -> None:
     """Remove the folder of a run that failed before it made anything."""
     if {path.name for path in folder.iterdir()} <= ASKED:
         shutil.rmtree(folder, ignore_errors=True)
-        with suppress(OSError):  # other runs of the task are there
-            folder.parent.rmdir()
+        here = Path.cwd()
+        with suppress(OSError):  # other runs are there
+            for above in list(folder.absolute().parents)[:MADE]:
+                if above == here or above in here.parents:
+                    break
+                above.rmdir()
 
 
 def of_disk(error: BaseException) -> str | None:
