@@ -251,7 +251,7 @@ def test_a_multirun_on_two_processes_leaves_what_one_process_leaves(tmp_path):
     environment = {**os.environ, "WANDB_DATA_DIR": str(tmp_path / "staged"), "WANDB_CACHE_DIR": str(tmp_path / "cache")}
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, env=environment)
     assert done.returncode == 0, done.stderr[-3000:]
-    assert done.stdout.count("atd epoch 0") == 2 and done.stdout.count("/report.html") == 3  # two jobs and the sum
+    assert done.stdout.count("atd epoch 1") == 2 and done.stdout.count("/report.html") == 3  # two jobs and the sum
     values = []
     for job in ("0", "1"):
         out = tmp_path / job

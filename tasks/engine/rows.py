@@ -19,6 +19,9 @@ import numpy as np
 from atd.files import whole
 
 
+NAMED = 12  # rows
+
+
 @dataclass
 class Outcome:
     """What one row found with one seed."""
@@ -89,6 +92,8 @@ def run_rows(
     rows = list(rows)
     waiting = {row.name: row for row in rows}
     jobs = sum(len(row.seeds) for row in rows)
+    if len(rows) > 1:
+        print(plan_of(rows, jobs), flush=True)
     with Progress(disable=workers == 1 or not jobs) as progress:  # a training in this process draws its own bar
         bar = progress.add_task("rows", total=jobs)
         while waiting:
@@ -102,6 +107,13 @@ def run_rows(
             for row in ready:
                 del waiting[row.name]
     return {row.name: [store.load(row.name, seed) for seed in row.seeds] for row in rows}
+
+
+def plan_of(rows: Sequence[Row], jobs: int) -> str:
+    """What will be done, in a line: the rows, as far as they are few enough to be named."""
+    more = f" and {len(rows) - NAMED} more" if len(rows) > NAMED else ""
+    runs = f", {jobs} runs with their seeds" if jobs > len(rows) else ""
+    return f"{len(rows)} rows{runs}: {', '.join(row.name for row in rows[:NAMED])}{more}"
 
 
 def _run(rows: Sequence[Row], store: Store, workers: int) -> Iterable[tuple[str, int]]:

@@ -18,7 +18,7 @@ def learning_curves(curves: Mapping[str, Sequence[Mapping[str, float]]], metric:
     """A metric against the epoch, one line per model."""
     figure, ax = axes()
     for i, (name, epochs) in enumerate(curves.items()):
-        points = [(e["epoch"], e[metric]) for e in epochs if metric in e]
+        points = [(e["epoch"] + 1, e[metric]) for e in epochs if metric in e]  # after so many epochs
         colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
         ax.plot(*zip(*points, strict=True), marker=marker, color=colour, label=shortened(name))
     ax.set_xlabel("epoch")

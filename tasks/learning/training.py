@@ -51,7 +51,7 @@ class History(Callback):
         self.epochs.append({"epoch": trainer.current_epoch, **metrics})
         if trainer.is_global_zero:
             shown = "  ".join(f"{k} {v:.4g}" for k, v in sorted(metrics.items()))
-            print(f"{self.name} epoch {trainer.current_epoch}: {shown}  ({time.monotonic() - self.since:.1f} s)")
+            print(f"{self.name} epoch {trainer.current_epoch + 1}: {shown}  ({time.monotonic() - self.since:.1f} s)")
 
     def state_dict(self) -> dict[str, Any]:
         return {"epochs": self.epochs}
