@@ -206,15 +206,15 @@ def show(result: Result, report: Path) -> None:
     from rich.table import Table
 
     scores = shown_scores(result)
-    title = f"{result.task}: {result.primary} = {number(result.value)}"
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    table = Table(box=SIMPLE_HEAD)
     for name in scores.header:
-        table.add_column(name, justify="left" if not name else "right")
+        table.add_column(name, justify="left" if not name else "right", no_wrap=not name)
     for row in lines(scores.rows):
         table.add_row(*row)
     console = Console(width=None if sys.stdout.isatty() else 150, markup=False, emoji=False)  # names are text
+    console.print(f"{result.task}: {result.primary} = {number(result.value)}", highlight=False, soft_wrap=True)
     console.print(table)
-    console.print(first_sentence(result), highlight=False)
+    console.print(first_sentence(result), highlight=False, soft_wrap=True)
     console.print(f"report: {report}", highlight=False, soft_wrap=True)
 
 

@@ -11,10 +11,19 @@ from tasks.engine.result import Spread
 MOST = 6  # decimal places
 UNITS = {  # of metrics, by their names
     "%": r"(.*accuracy.*|fine|binary|(heldout|retrieval|sib200|taxi1500)_.*|words_.*|style_.*|calibration_error"
-    r"|mixes_between|nearest_.*|unknown_words|variety|copied|above_atd.*|below_lbl|typology|gender|industry|fluency)",
+    r"|mixes_between|nearest_.*|unknown_words|variety|copied|above_atd.*|below_lbl|typology|gender|industry|fluency"
+    r"|neighbours_kept|own_above_others|converged|coverage|p_below_5%|shuffles_without_find|false_when_.*)",
     "s": r"(.*_)?seconds",
+    "ms": r"(.*_)?milliseconds",
     "MB": r"(.*_)?megabytes",
 }
+IN_NAME = {
+    "s": ("seconds", "time"),
+    "ms": ("milliseconds", "time"),
+    "MB": ("megabytes", "size"),
+}  # and what is measured
+NOTHING = 1e-12  # what is nearer to zero is what rounding has left of it
+NUMBER = re.compile(r"[+−-]?\d[\d,]*(\.\d+)?(e[+−-]?\d+)?( %)?( ± \d+(\.\d+)?)?( \([^()]*\))?")
 
 
 def number(cell: object, places: int | None = None) -> str:
@@ -28,6 +37,8 @@ def number(cell: object, places: int | None = None) -> str:
         return str(cell)
     if not math.isfinite(cell):
         return "–" if math.isnan(cell) else str(cell)
+    if abs(cell) < NOTHING:
+        cell = 0.0
     shown = f"{cell:.{decimals([cell]) if places is None else places}f}"
     return f"{cell:.1g}" if cell and not float(shown) else shown
 
@@ -54,5 +65,6 @@ def places_of(column: Iterable[object]) -> int:
 def with_unit(metric: str) -> str:
     """The name of a metric as the head of a column: words, and what its numbers are counted in."""
     unit = next((unit for unit, names in UNITS.items() if re.fullmatch(names, metric)), "")
-    name = metric.removesuffix(f"_{'seconds' if unit == 's' else 'megabytes'}") if unit in ("s", "MB") else metric
+    counted, measured = IN_NAME.get(unit, ("", ""))
+    name = measured if metric == counted else metric.removesuffix(f"_{counted}")
     return ", ".join(filter(None, [name.replace("_", " "), unit]))

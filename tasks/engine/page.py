@@ -23,7 +23,8 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums }
 th, td { padding: .3rem .8rem; border-bottom: 1px solid var(--line); text-align: left }
 th.number, td.number { text-align: right; white-space: nowrap } td.long { min-width: 15rem }
 td.short { white-space: nowrap } th { font-weight: 600; vertical-align: bottom }
-figure { margin: 1.2rem 0 } img { max-width: 100%; background: #fff; border-radius: 4px }
+figure { margin: 1.2rem 0 } img { display: block; max-width: max(100%, 38rem); background: #fff; border-radius: 4px }
+@media (prefers-color-scheme: light) { img { mix-blend-mode: multiply } } /* so that the shade of what scrolls shows */
 blockquote { margin: .6rem 0; padding: .5rem .9rem; background: var(--tint); border-left: 3px solid #4c78a8;
   overflow-wrap: anywhere } blockquote b { display: block; font-size: .85rem; color: var(--soft) }
 pre { background: var(--tint); padding: .8rem; overflow-x: auto; font-size: .82rem }
@@ -47,13 +48,14 @@ TEMPLATE = """<!doctype html>
 {% if section.lines | length > most %}<details><summary>{{ section.lines | length - most }} more lines</summary>
 {{ table(section.header, section.lines[most:]) }}</details>{% endif %}
 {% if section.note %}<p class="note">{{ section.note }}</p>{% endif %}
-{% elif section.kind == "figure" %}<figure><img alt="{{ section.title }}" src="data:image/png;base64,{{ section.png }}">
+{% elif section.kind == "figure" %}<figure><div class="wide" tabindex="0">
+<img alt="{{ section.title }}" src="data:image/png;base64,{{ section.png }}"></div>
 <figcaption>{{ section.caption }}</figcaption></figure>
 {% else %}{% for paragraph in section.paragraphs %}<p>{{ paragraph }}</p>{% endfor %}
 {% for label, text in section.samples %}<blockquote><b>{{ label }}</b>{{ text }}</blockquote>{% endfor %}
-{% for label, words in section.texts %}<blockquote><b>{{ label }}</b>{% for word, weight in words %}
+{% for label, words in section.texts %}<blockquote><b>{{ label }}</b>{% for gap, word, weight in words %}{{ gap -}}
 <span style="background: {{ tint(weight) }}" title="{{ '%+.2f' | format(weight) }}">{{ word }}</span>
-{% endfor %}</blockquote>{% endfor %}
+{%- endfor %}</blockquote>{% endfor %}
 {% endif %}{% endfor %}
 {% if steps %}<h2>What to do next</h2>
 {% for what, command in steps %}<p>{{ what }}</p><pre>{{ command }}</pre>{% endfor %}{% endif %}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from atd.detokenise import detokenised
 from atd.files import write_whole
 from tasks.engine.canvas import Undrawn, plain_decades
-from tasks.engine.numbers import lines, number, with_unit
+from tasks.engine.numbers import NUMBER, lines, number, with_unit
 from tasks.engine.page import STYLE, TEMPLATE, duration, tint
 from tasks.engine.result import Figure, Marked, Result, Spread, Table, Text
 from tasks.engine.sentence import first_sentence
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MARGIN = 0.1  # inches around a picture
 LONG = 40  # letters of a text in a table that is not squeezed into a narrow column
 FOLDED = 25  # lines of a table from which on the others are folded away
-SYNTHETIC = "Synthetic sample: these texts were written by a program, so the numbers say nothing about the world."
+SYNTHETIC = "Synthetic sample: the data was made by a program, so the numbers say nothing about the world."
 
 
 def write_metrics(result: Result, out: Path, seconds: float) -> None:
@@ -80,13 +80,13 @@ def shown_scores(result: Result) -> Table:
 def _section(section: Table | Figure | Text | Marked, out: Path) -> dict[str, Any]:
     """What the page shows of a section."""
     if isinstance(section, Table):
-        kinds = [[kind_of(cell) for cell in row] for row in section.rows]
+        kinds = kinds_of(section.rows)
         return {"kind": "table", **vars(section), "lines": list(zip(lines(section.rows), kinds, strict=True))}
     if isinstance(section, Text):
         samples = [(label, detokenised(text)) for label, text in section.samples]
         return {"kind": "text", **vars(section), "samples": samples}
     if isinstance(section, Marked):
-        return {"kind": "text", **vars(section)}
+        return {"kind": "text", **vars(section), "texts": [(label, spaced(words)) for label, words in section.texts]}
     png = base64.b64encode((out / "figures" / f"{section.name}.png").read_bytes()).decode()
     return {"kind": "figure", "title": section.title, "caption": section.caption, "png": png}
 
@@ -103,8 +103,30 @@ def _plain(section: Table | Figure | Text | Marked) -> dict[str, Any]:
     return {"title": section.title, "figure": f"figures/{section.name}.svg", "caption": section.caption}
 
 
+def spaced(words: Sequence[tuple[str, float]]) -> list[tuple[str, str, float]]:
+    """(what stands before it, a word, its weight): a space, or nothing where people write none."""
+    text, at, out = detokenised(" ".join(word for word, _ in words)), 0, []
+    for word, weight in words:
+        begin = at + len(text[at:]) - len(text[at:].lstrip(" "))
+        if not text.startswith(word, begin):  # a word with marks inside, which are set otherwise in a text
+            return [(" ", word, weight) for word, weight in words]
+        out.append((text[at:begin], word, weight))
+        at = begin + len(word)
+    return out
+
+
+def kinds_of(rows: Sequence[Sequence[object]]) -> list[list[str]]:
+    """How every cell is set. Where all that a column says reads like a number, all of it is."""
+    columns = [[kind_of(cell) for cell in column] for column in zip(*rows)]
+    for q, column in enumerate(zip(*rows)):
+        written = [number(cell) for cell in column if number(cell)]
+        if q and written and all(NUMBER.fullmatch(cell) for cell in written):
+            columns[q] = ["number"] * len(column)
+    return [list(kinds) for kinds in zip(*columns)]
+
+
 def kind_of(cell: object) -> str:
-    """How a cell is set: a number, a long text that needs room, or a short one."""
+    """A number, a long text that needs room, or a short one."""
     if isinstance(cell, int | float | Spread) and not isinstance(cell, bool):
         return "number"
     return "long" if len(number(cell)) > LONG else "short"

@@ -73,6 +73,7 @@ class Result:
     verdict: str = ""
     details: dict[str, dict[str, float]] = field(default_factory=dict)
     steps: list[tuple[str, str]] = field(default_factory=list)  # what to do next, and the command
+    elsewhere: tuple[str, ...] = ()  # beginnings of the metrics that a section of their own shows
 
     @property
     def value(self) -> float:
@@ -103,6 +104,7 @@ class Result:
         rows = self.rows | {f"paper: {name}": scores for name, scores in self.paper.items()}
         every = dict.fromkeys(metric for scores in rows.values() for metric in scores)
         metrics = [metric for metric in every if metric.removesuffix("_sd") not in every or not metric.endswith("_sd")]
+        metrics = [metric for metric in metrics if not metric.startswith(self.elsewhere)]
         body = [[name, *(cell(scores, metric) for metric in metrics)] for name, scores in rows.items()]
         return Table("Results", ["", *metrics], body)
 

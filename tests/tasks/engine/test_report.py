@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 
 import numpy as np
@@ -13,7 +14,7 @@ from omegaconf import OmegaConf
 from tasks.engine.canvas import axes, picture
 from tasks.engine.next_steps import next_steps
 from tasks.engine.numbers import lines, number, with_unit
-from tasks.engine.report import FOLDED, write_metrics, write_report
+from tasks.engine.report import FOLDED, kinds_of, spaced, write_metrics, write_report
 from tasks.engine.result import Result
 from tasks.engine.sentence import first_sentence
 from tasks.figures.charts import bars, heatmap, intervals, learning_curves
@@ -48,6 +49,26 @@ def test_words_are_coloured_by_what_they_say(tmp_path):
     assert 'style="background: rgba(0, 114, 178, 0.38)" title="+0.50"' in html
 
 
+def test_coloured_words_stand_as_people_write_them(tmp_path):
+    r = Result("x", "atd/accuracy", {"atd": {"accuracy": 1.0}})
+    r.marked("Words", [], [("he", [("no", 0.1), (",", 0.0), ("she", 0.2), ("said", 0.0), (".", 0.0)])])
+    page = write_report(r, tmp_path, 1.0, FACTS).read_text()
+    assert re.sub("<[^>]+>", "", page.partition("<b>he</b>")[2].partition("</blockquote>")[0]) == "no, she said."
+    assert spaced([("( b", 0.0), ("c", 0.0), (",", 0.0)])[2][0] == " "
+
+
+def test_what_reads_like_a_number_stands_below_its_head():
+    rows = [["a", "1,120", "9.2 ± 0.3 (0.1)", "5e-08", "s1", 1.0], ["2", "3", "", "10 %", "2", None]]
+    kinds = ["short", "number", "number", "number", "short", "number"]
+    assert [kinds_of(rows)[0], kinds_of(rows)[1][1:5]] == [kinds, kinds[1:5]]
+
+
+def test_metrics_of_a_section_of_their_own_are_not_shown_twice():
+    rows = {"atd": {"perplexity": 8.0, "above_x_low": 1.0}}
+    assert Result("x", "atd/perplexity", rows, elsewhere=("above_",)).score_table().header == ["", "perplexity"]
+    assert Result("x", "atd/perplexity", rows).score_table().header == ["", "perplexity", "above_x_low"]
+
+
 def test_metrics_have_the_stable_names(tmp_path):
     write_metrics(result(), tmp_path, 2.0)
     metrics = json.loads((tmp_path / "metrics.json").read_text())
@@ -73,8 +94,8 @@ def test_a_spread_stands_beside_its_mean():
 
 
 def test_numbers_read_well():
-    shown = [number(v) for v in (1.23456, 123.456, 7, None, "x", 0.00012345)]
-    assert shown == ["1.235", "123.5", "7", "", "x", "0.000123"]
+    shown = [number(v) for v in (1.23456, 123.456, 7, None, "x", 0.00012345, 7e-17)]
+    assert shown == ["1.235", "123.5", "7", "", "x", "0.000123", "0.0"]
 
 
 def test_the_numbers_of_a_column_have_even_digits():
@@ -84,8 +105,9 @@ def test_the_numbers_of_a_column_have_even_digits():
 
 
 def test_heads_of_columns_say_what_is_counted():
-    heads = [with_unit(name) for name in ("macro_accuracy_dev", "load_seconds", "perplexity", "sib200_en_de", "")]
-    assert heads == ["macro accuracy dev, %", "load, s", "perplexity", "sib200 en de, %", ""]
+    names = ("macro_accuracy_dev", "load_seconds", "milliseconds", "megabytes", "perplexity", "sib200_en_de", "")
+    heads = ["macro accuracy dev, %", "load, s", "time, ms", "size, MB", "perplexity", "sib200 en de, %", ""]
+    assert [with_unit(name) for name in names] == heads
 
 
 def test_the_first_sentence_says_what_was_found(tmp_path):
