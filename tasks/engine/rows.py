@@ -18,8 +18,7 @@ import numpy as np
 
 from atd.files import whole
 
-
-NAMED = 12  # rows
+NAMED = 12  # rows in the line that says what will be done
 
 
 @dataclass
