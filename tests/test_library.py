@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import tomllib
 import venv
 import zipfile
@@ -111,6 +112,20 @@ def test_the_wheel_holds_the_library_alone(wheel):
     sources = [path for kind in ("*.py", "*.c") for path in (ROOT / "atd").rglob(kind)]
     own = {str(path.relative_to(ROOT)) for path in sources} | {"atd/py.typed"}
     assert {name for name in names if name.startswith("atd/")} == own
+
+
+def test_the_source_archive_holds_the_library_alone(tmp_path):
+    """Of a checkout: what a wheel is built from, and none of the tests, which setuptools would take in part."""
+    for name in ("atd", "tests"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, tmp_path)
+    run(sys.executable, "-c", "from setuptools import build_meta; build_meta.build_sdist('dist')", cwd=tmp_path)
+    (archive,) = (tmp_path / "dist").iterdir()
+    names = [name.split("/")[1:] for name in tarfile.open(archive).getnames()]
+    assert {name[0] for name in names if len(name) > 1} == {"atd", "atd.egg-info"}
+    files = {name[0] for name in names if len(name) == 1}
+    assert {"pyproject.toml", "README.md", "LICENSE"} <= files and "run.py" not in files
 
 
 def test_a_clean_environment_loads_and_asks(clean_python, tmp_path):
