@@ -10,8 +10,6 @@ translation of row i of the other, so ‖a − b‖² = 2 − 2 a·b. Every loss
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -19,39 +17,25 @@ from torch.nn import functional
 LOSSES = ("hinge", "hardest", "softmax")
 
 
-def hinge(a_BK: Tensor, b_BK: Tensor, c_BnK: Tensor, alpha: float = 1.0) -> Tensor:
+def hinge(a_BK: Tensor, b_BK: Tensor, wrong_Bn: Tensor, alpha: float = 1.0) -> Tensor:
+    """`wrong_Bn` has the cosines a·c_k, of `turned` or `cosines`."""
     right_B1 = (a_BK * b_BK).sum(1, keepdim=True)
-    wrong_Bn = torch.einsum("bk,bnk->bn", a_BK, c_BnK)
     return (alpha - 2 * right_B1 + 2 * wrong_Bn).clamp(min=0).sum(1).mean()
 
 
-def rotations(b_BK: Tensor, n: int, generator: torch.Generator | None = None) -> Tensor:
-    """n contrastive sentences for each pair: the batch turned by n different random steps (B×n×K).
+def cosines(a_BK: Tensor, c_BnK: Tensor) -> Tensor:
+    """a·c_k, with n sentences given for each pair (B×n)."""
+    return torch.einsum("bk,bnk->bn", a_BK, c_BnK)
 
-    Batches are drawn anew every epoch, so this assigns contrastive sentences at random at no extra cost.
+
+def turned(a_BK: Tensor, b_BK: Tensor, n: int, generator: torch.Generator | None = None) -> Tensor:
+    """a·c_k, with the batch turned by n different random steps for the c_k (B×n).
+
+    Batches are drawn anew every epoch, so this assigns contrastive sentences at random at no extra cost. A turned batch
+    is two pieces of b: rows that are looked up one by one take twice as long, with their gradient.
     """
-    B = len(b_BK)
-    steps = 1 + torch.randperm(max(B - 1, 1), generator=generator)[:n]
-    return _Turned.apply(b_BK, steps.to(b_BK.device))
-
-
-class _Turned(torch.autograd.Function):
-    """`c[i, k] = b[i + steps[k]]`, counted round; so b[j] has its gradient from every c[j − steps[k], k]."""
-
-    @staticmethod
-    def forward(ctx: Any, b_BK: Tensor, steps_n: Tensor) -> Tensor:
-        ctx.save_for_backward(steps_n)
-        at_B1 = torch.arange(len(b_BK), device=b_BK.device)[:, None]
-        return b_BK[(at_B1 + steps_n) % len(b_BK)]
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:
-        (steps_n,) = ctx.saved_tensors
-        (c_BnK,) = gradients
-        B, n, _ = c_BnK.shape
-        at_B1 = torch.arange(B, device=c_BnK.device)[:, None]
-        from_Bn = (at_B1 - steps_n) % B * n + torch.arange(n, device=c_BnK.device)
-        return functional.embedding_bag(from_Bn, c_BnK.reshape(B * n, -1), mode="sum"), None
+    steps = 1 + torch.randperm(max(len(b_BK) - 1, 1), generator=generator)[:n]
+    return torch.stack([(a_BK * b_BK.roll(-step, 0)).sum(1) for step in steps.tolist()], 1)
 
 
 def hardest(a_BK: Tensor, b_BK: Tensor, n: int, alpha: float = 1.0) -> Tensor:

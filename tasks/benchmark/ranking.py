@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 import torch
 
-from atd.contrast import hinge, rotations
+from atd.contrast import hinge, turned
 from atd.optim import RowAdaGrad
 from atd.ragged import Ragged
 from atd.ranking import RankingModel
@@ -40,7 +40,7 @@ def our_epoch(data: Pairs, V: int = V, F: int = F, B: int = B) -> Callable[[], N
         for batch in loader:
             a_BK, b_BK = model(batch.bags, batch.languages, batch.size)
             optimiser.zero_grad()
-            hinge(a_BK, b_BK, rotations(b_BK, 5)).backward()
+            hinge(a_BK, b_BK, turned(a_BK, b_BK, 5)).backward()
             optimiser.step()
 
     return epoch
@@ -74,7 +74,7 @@ def against_embedding_bag(bench: Bench) -> dict[str, dict[str, float]]:
             batch = data.take(chosen)
             a_BK, b_BK = model(batch.source, 0), model(batch.target, 1)
             optimiser.zero_grad()
-            hinge(a_BK, b_BK, rotations(b_BK, 5)).backward()
+            hinge(a_BK, b_BK, turned(a_BK, b_BK, 5)).backward()
             optimiser.step()
 
     seconds = alternate({"ours": our_epoch(data), "rival": bags}, bench.rounds)

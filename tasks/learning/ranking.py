@@ -17,7 +17,7 @@ from torch import Tensor
 
 from atd import checkpoint
 from atd.checkpoint import rebuilt, weights_of
-from atd.contrast import LOSSES, hardest, hinge, precision_at_1, rotations, softmax
+from atd.contrast import LOSSES, cosines, hardest, hinge, precision_at_1, softmax, turned
 from atd.errors import AtdError, reason_of
 from atd.optim import RowAdaGrad
 from atd.ranking import RankingModel
@@ -45,7 +45,8 @@ class Objective:
             return softmax(a_BK, b_BK, self.temperature)
         if self.loss == "hardest":
             return hardest(a_BK, b_BK, self.contrastive, self.alpha)
-        return hinge(a_BK, b_BK, rotations(b_BK, self.contrastive) if c_BnK is None else c_BnK, self.alpha)
+        wrong_Bn = turned(a_BK, b_BK, self.contrastive) if c_BnK is None else cosines(a_BK, c_BnK)
+        return hinge(a_BK, b_BK, wrong_Bn, self.alpha)
 
 
 class Ranking(lightning.LightningModule):

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from torch.nn import functional
 
 from atd.bags import Bags, bag_sum, bag_sum_of_rows, take
-from atd.contrast import hardest, hinge, precision_at_1, rotations, softmax
+from atd.contrast import cosines, hardest, hinge, precision_at_1, softmax, turned
 from atd.errors import AtdError
 from atd.optim import RowAdaGrad
 from atd.ragged import Ragged, offsets_of
-from atd.ranking import RankingModel
+from atd.ranking import RankingModel, unit
 from atd.spelling import Spelling, ngrams
 
 SIZES = {"en": 7, "de": 9, "fr": 5}
@@ -125,25 +125,29 @@ def test_hinge_is_the_papers_objective():
         for i in range(6)
         for k in range(5)
     )
-    assert float(hinge(a, b, c)) == pytest.approx(explicit / 6, rel=1e-5)
+    assert float(hinge(a, b, cosines(a, c))) == pytest.approx(explicit / 6, rel=1e-5)
     near = [(a[i] @ b.T).masked_fill(torch.eye(6)[i].bool(), -9).topk(2).indices for i in range(6)]
     back = [(b[i] @ a.T).masked_fill(torch.eye(6)[i].bool(), -9).topk(2).indices for i in range(6)]
-    both = hinge(a, b, torch.stack([b[n] for n in near])) + hinge(b, a, torch.stack([a[n] for n in back]))
+    there = cosines(a, torch.stack([b[n] for n in near]))
+    back_again = cosines(b, torch.stack([a[n] for n in back]))
+    both = hinge(a, b, there) + hinge(b, a, back_again)
     torch.testing.assert_close(hardest(a, b, 2), both / 2)
 
 
-def test_rotations_never_give_the_translation():
-    b = torch.arange(8.0)[:, None]
+def test_a_turned_batch_never_gives_the_translation():
+    b = torch.eye(8)
+    a = torch.arange(8.0) * torch.ones(8, 1)  # a·c is then the number of the sentence c
     for n in (5, 7, 20):
-        c = rotations(b, n, torch.Generator().manual_seed(n))[:, :, 0]
+        c = turned(a, b, n, torch.Generator().manual_seed(n))
         assert c.shape == (8, min(n, 7))
         assert all(i not in row and len(set(row)) == len(row) for i, row in enumerate(c.long().tolist()))
 
 
-def test_the_gradient_of_rotations():
-    b = torch.randn(7, 3, dtype=torch.float64, requires_grad=True)
-    turned = lambda b: rotations(b, 4, torch.Generator().manual_seed(1))  # noqa: E731
-    assert torch.autograd.gradcheck(turned, b)
+def test_unit_is_normalize():
+    v = torch.randn(5, 3, dtype=torch.float64, requires_grad=True)
+    torch.testing.assert_close(unit(v), functional.normalize(v, dim=1))
+    assert torch.autograd.gradcheck(unit, v)
+    assert not unit(torch.zeros(2, 3)).any()
 
 
 def test_softmax_prefers_the_translation():
@@ -169,7 +173,7 @@ def test_training_finds_the_dictionary():
         english = rng.integers(0, 40, (64, 5))
         tokens = np.concatenate([english, 40 + dictionary[english]]).ravel()
         a, b = m(Bags.of(Ragged(tokens, np.arange(0, 645, 5)), 80), (0, 1), 64)
-        loss = hinge(a, b, rotations(b, 5))
+        loss = hinge(a, b, turned(a, b, 5))
         optimiser.zero_grad()
         loss.backward()
         optimiser.step()
