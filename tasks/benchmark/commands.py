@@ -12,6 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -63,12 +64,12 @@ def finished(bench: Bench, *words: str) -> tuple[float, float]:
     return seconds, sum(map(float, EPOCH.findall(done.stdout)))
 
 
-def write_table(path: Path, texts: int) -> Path:
+def write_table(path: Path, texts: int, values: Sequence[int] = VALUES) -> Path:
     random = np.random.default_rng(0)
     tokens, offsets, _ = synthetic.texts(texts, 200, 5000, 10)
     with path.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
-        out.writerow(["text", *(f"c{i}" for i in range(len(VALUES)))])
+        out.writerow(["text", *(f"c{i}" for i in range(len(values)))])
         for words in synthetic.strings(tokens, offsets):
-            out.writerow([" ".join(words), *(f"v{random.integers(n)}" for n in VALUES)])
+            out.writerow([" ".join(words), *(f"v{random.integers(n)}" for n in values)])
     return path

@@ -22,11 +22,12 @@ out.mkdir(parents=True)
 
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
-    """A slow command and two tests, then a fast command and another test."""
+    """A slow command and three tests, one of which fails; then a fast command, the test mended, and another."""
     git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org"]
     for seconds, perplexity, test in ((0.6, 20, "old"), (0, 20.2, "new")):
         (tmp_path / "run.py").write_text(COMMAND.format(seconds=seconds, perplexity=perplexity))
-        (tmp_path / "test_it.py").write_text(f"def test_both(): pass\ndef test_{test}(): pass\n")
+        tests = f"def test_both(): pass\ndef test_mended(): assert {test == 'new'}\ndef test_{test}(): pass\n"
+        (tmp_path / "test_it.py").write_text(tests)
         (tmp_path / "pyproject.toml").write_text('[tool.pytest.ini_options]\naddopts = "-q"\n')
         for words in (["init", "-q"], ["add", "."], ["commit", "-qm", test]):
             subprocess.run([*git, *words], cwd=tmp_path, check=True)
@@ -44,7 +45,8 @@ def test_a_command_beside_its_older_self(repository):
 
 def test_the_tests_that_both_have(repository):
     (row,) = revision.suite(bench("HEAD~1")).values()
-    assert row["tests"] == 1 and row["seconds"] > 0
+    assert row["tests"] == 2 and row["seconds"] > 0
+    assert (row["failed"], row["rival_failed"]) == (0, 1)
 
 
 def test_a_commit_that_is_not_there(repository):
