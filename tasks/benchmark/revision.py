@@ -44,7 +44,7 @@ def table(bench: Bench) -> Rows:
 
 
 def suite(bench: Bench) -> Rows:
-    """The tests that both revisions have. Ours must pass; older ones may fail, under versions that they did not know."""
+    """The tests that both revisions have. Ours must pass; older ones may fail under versions that they did not know."""
     with both_trees(bench) as sides, tempfile.TemporaryDirectory() as folder:
         common = sorted(set.intersection(*(side.tests() for side in sides.values())))[: bench.size(10**6, 20)]
         listed = Path(folder) / "tests.txt"
