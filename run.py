@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -50,6 +51,8 @@ def fail(line: str) -> NoReturn:
 
 
 def main() -> int:
+    if find_spec("hydra") is None:
+        fail(f"{sys.executable} has no Hydra; `make run` sets up .venv, and `. .venv/bin/activate` enters it")
     import hydra
 
     from atd.errors import AtdError

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -36,9 +38,19 @@ SMALL += ["trainer.threads=1", "trainer.max_epochs=4", "trainer.min_steps=0", "t
 def tour(tmp_path_factory) -> tuple[Path, str]:
     out = tmp_path_factory.mktemp("tour") / "run"
     command = [sys.executable, "run.py", f"hydra.run.dir={out}", *SMALL]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=400)
+    environment = os.environ | {"MPLCONFIGDIR": str(out.parent / "fonts")}  # none listed yet, as on a new machine
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, timeout=400)
     assert done.returncode == 0, done.stderr[-3000:]
     return out, done.stdout
+
+
+def test_the_screen_has_nothing_of_other_libraries(tour):
+    assert list((tour[0].parent / "fonts").iterdir()) and "[INFO]" not in tour[1]
+
+
+def test_a_python_without_the_platform_is_told_of_the_virtualenv():
+    done = subprocess.run([sys.executable, "-S", "run.py"], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 2 and re.fullmatch(r"error: .*`make run`.*activate.*\n", done.stderr), done.stderr
 
 
 def test_the_gate_beats_its_baselines(tour):
