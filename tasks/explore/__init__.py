@@ -36,7 +36,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
         from tasks.explore.connections import Server
         from tasks.explore.server import application
     except ModuleNotFoundError as error:
-        raise AtdError(f"task=explore: needs {error.name}; install the page extra: pip install '.[page]'") from None
+        raise AtdError(f"task=explore: needs {error.name}; install the page extra: pip install -e '.[page]'") from None
     listening = listen(task.port)
     started = time.monotonic()
     models = [opened(path) for path in checkpoints(cfg, task.newest)]
