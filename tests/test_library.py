@@ -122,7 +122,8 @@ def test_the_source_archive_holds_the_library_alone(tmp_path):
         shutil.copy(ROOT / name, tmp_path)
     run(sys.executable, "-c", "from setuptools import build_meta; build_meta.build_sdist('dist')", cwd=tmp_path)
     (archive,) = (tmp_path / "dist").iterdir()
-    names = [name.split("/")[1:] for name in tarfile.open(archive).getnames()]
+    with tarfile.open(archive) as file:
+        names = [name.split("/")[1:] for name in file.getnames()]
     assert {name[0] for name in names if len(name) > 1} == {"atd", "atd.egg-info"}
     files = {name[0] for name in names if len(name) == 1}
     assert {"pyproject.toml", "README.md", "LICENSE"} <= files and "run.py" not in files
