@@ -1,6 +1,7 @@
 """The results table of the README, docs/results.md and the table of docs/speed.md, made from what runs left.
 
     python docs/results.py record NAME RUN [RUN …]    keep the metrics of a run folder as docs/results/NAME.json
+    python docs/results.py show NAME RUN              add pictures and samples from one of its runs, made again
     python docs/results.py write                      make the tables and the page anew from the records
     python docs/results.py check                      say whether they are what the records give
 
@@ -47,7 +48,9 @@ def page() -> str:
     """docs/results.md."""
     there = {path.stem for path in RECORDS.glob("*.json")}
     found = [one.text(load(one.record) if one.record in there else None) for one in SECTIONS]
-    return "\n\n".join([INTRODUCTION, "## Every claim beside its controls", table().rstrip(), *found]) + "\n"
+    hours = sum(sum(load(name)["seconds"]) for name in there - {TIMED}) / 3600
+    time = f"The runs of this page took {hours:.1f} hours, one study after the other."
+    return "\n\n".join([INTRODUCTION, time, "## Every claim beside its controls", table().rstrip(), *found]) + "\n"
 
 
 def load(name: str) -> Record:
@@ -71,9 +74,27 @@ def record(name: str, runs: Sequence[Path], tables: Sequence[str] = (), figures:
         "seconds": [seconds_of(run, metrics) for run, metrics in zip(runs, found)],
         "rows": found[0]["rows"] if len(found) == 1 else averaged([metrics["rows"] for metrics in found]),
     }
-    RECORDS.mkdir(exist_ok=True)
     if tables or figures:
+        RECORDS.mkdir(exist_ok=True)
         kept |= shown(name, runs[0], tables, figures)
+    save(name, kept)
+
+
+def show(name: str, run: Path) -> None:
+    """Add to a record what the report of one of its runs shows: the same command, perhaps of a later revision."""
+    from studies import STUDIES
+
+    (study,) = (one for one in STUDIES if one.record == name)
+    kept = load(name)
+    fact = json.loads((run / "versions.json").read_text(encoding="utf-8"))
+    if shortened(fact["command"]) not in kept["commands"]:
+        raise SystemExit(f"docs/results.py: {run} is no run of {name}.json: its command is {fact['command']}")
+    kept["revisions"] = sorted({*kept["revisions"], fact["revision"]})
+    save(name, kept | shown(name, run, study.tables, study.figures))
+
+
+def save(name: str, kept: Record) -> None:
+    RECORDS.mkdir(exist_ok=True)
     text = json.dumps(kept, indent=1, ensure_ascii=False, default=float) + "\n"
     (RECORDS / f"{name}.json").write_text(text, encoding="utf-8")
 
@@ -146,11 +167,16 @@ def main() -> None:
     kept = todo.add_parser("record", help="keep the metrics of a run")
     kept.add_argument("name")
     kept.add_argument("runs", nargs="+", type=Path)
+    more = todo.add_parser("show", help="add what the report of one of a record's runs shows")
+    more.add_argument("name")
+    more.add_argument("run", type=Path)
     todo.add_parser("write", help="write docs/results.md, and the tables of README.md and docs/speed.md")
     todo.add_parser("check", help="compare them with the records")
     said = parser.parse_args()
     if said.todo == "record":
         record(said.name, said.runs)
+    elif said.todo == "show":
+        show(said.name, said.run)
     elif said.todo == "write":
         write()
     else:

@@ -182,6 +182,14 @@ SECTIONS = (
         },
     ),
     Section(
+        "Lines in other languages",
+        "From 2011 on Parliament printed most speeches untranslated: five sixths of the lines of the test files are not in the "
+        "language of their file. Here every line counts under the language that it is written in, and 13 languages have a vector.",
+        "crosslingual_polyglot",
+        {**RETRIEVAL, "retrieval_en_de": "all lines, EN→DE", "retrieval_de_en": "all lines, DE→EN"},
+        rows=("polyglot-40", "polyglot-256", "lexicon"),
+    ),
+    Section(
         "Correlation of language vectors",
         "The paper's correlation matrix, of five languages in one model: Czech and Slovak should be nearest to each other, and are. "
         "The branch of the nearest language is right less often than by counts of letters (`char-ngrams`): English goes with French, German with none.",
@@ -211,6 +219,20 @@ SECTIONS = (
         "similarity",
     ),
     Section("Attribute vectors of bloggers", "The paper's supplementary figure.", "maps"),
+    Section(
+        "Kinds of blogger never seen, and several vectors for each",
+        "What the paper's conclusion proposes. `composed` adds up a vector for gender, age and industry, so that a tuple kept from "
+        "training has one; `tuples` gives such a tuple the mean vector. The mixtures have one or two vectors for each tuple, "
+        "over the 2,000 commonest words.",
+        "authorship_variants",
+        {
+            "perplexity": "perplexity",
+            "perplexity_unseen": "of tuples never seen",
+            "perplexity_of_posts": "one vector for a whole post",
+        },
+        rows=("composed", "tuples", "lbl_left_out"),
+        left_out=("atd",),
+    ),
     Section(
         "What the gate adds: 18 books",
         "Beyond the paper, which gives no perplexities: the model beside every control.",
