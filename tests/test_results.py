@@ -192,6 +192,7 @@ def test_the_table_of_timings_names_machine_and_versions(results):
     spread = {"ratio": 1.0, "ratio_low": 0.92, "ratio_high": 1.08, "target": 1.5}
     growth = {"ratio": 1.2, "target": 1.05, "at_most": True, "ok": False, "exponent_time": 1.2}
     rows = {"startup": {**spread, "at_most": True, "ok": True, "rival_seconds": 6.6}, "growth_batch": growth}
+    rows["neighbours"] = {**spread, "ok": False, "vs_faiss_flat": 1.0, "vs_torch": 2.5}
     about = {
         "commands": ["python run.py task=benchmark"],
         "seconds": [600],
@@ -200,6 +201,8 @@ def test_the_table_of_timings_names_machine_and_versions(results):
     }
     text = timings({**about, "revisions": ["abc"], "rows": rows})
     assert "`python run.py task=benchmark`, 10 minutes on 2 cores." in text and "torch 3; revision abc." in text
-    assert "1 of 2 targets are met." in text
-    assert "| startup | 1 | 0.92–1.08 | ≤ 1.5 | yes | rival seconds 6.6 |" in text
-    assert "| growth_batch | 1.2 |  | ≤ 1.05 | no | exponent time 1.2 |" in text
+    assert "1 of 3 targets are met." in text
+    assert "| startup | 1 | 0.92–1.08 | ≤ 1.5 | yes |  |" in text and "| startup |  | rival seconds 6.6 |" in text
+    assert "| growth_batch | 1.2 |  | ≤ 1.05 | no |  |" in text and "| growth_batch |  | exponent time 1.2 |" in text
+    assert "| neighbours | 1 | 0.92–1.08 | ≥ 1.5 | no | faiss flat |" in text
+    assert "| neighbours | faiss flat 1, torch 2.5 |  |" in text
