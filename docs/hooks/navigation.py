@@ -25,9 +25,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def log_sections() -> list[dict[str, list[dict[str, str]]]]:
-    """A section for every table of docs/log.md, a page for every row."""
+    """A section for every table of docs/log.md that lists pages, a page for every row."""
     _, *sections = re.split(r"^## ", LOG.read_text(encoding="utf-8"), flags=re.M)
-    return [
-        {section.partition("\n")[0]: [{name: page} for name, page in re.findall(r"\[(.*?)\]\((log/.*?)\)", section)]}
-        for section in sections
-    ]
+    listed = {section.partition("\n")[0]: re.findall(r"\[(.*?)\]\((log/.*?)\)", section) for section in sections}
+    return [{title: [{name: page} for name, page in pages]} for title, pages in listed.items() if pages]
