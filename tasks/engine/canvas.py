@@ -61,11 +61,17 @@ def plain_decades(figure: Figure) -> None:
     """Numbers along logarithmic axes as plain text; matplotlib writes formulas there."""
     from matplotlib.ticker import LogFormatter
 
+    class Plain(LogFormatter):
+        """Says which ticks have a number, as LogFormatter does; the number is as people write it."""
+
+        def __call__(self, x: float, pos: int | None = None) -> str:
+            return f"{x:,.10g}" if super().__call__(x, pos) else ""
+
     for ax in figure.axes:
         for axis in (ax.xaxis, ax.yaxis):
             if axis.get_scale() == "log":
-                axis.set_major_formatter(LogFormatter())
-                axis.set_minor_formatter(LogFormatter(labelOnlyBase=False))
+                axis.set_major_formatter(Plain())
+                axis.set_minor_formatter(Plain(labelOnlyBase=False))
 
 
 def shortened(name: str, most: int = 60) -> str:
@@ -77,4 +83,4 @@ def count_along(axis: Axis) -> None:
     """Ticks at whole numbers only."""
     from matplotlib.ticker import MaxNLocator
 
-    axis.set_major_locator(MaxNLocator("auto", integer=True))
+    axis.set_major_locator(MaxNLocator("auto", integer=True, min_n_ticks=1))

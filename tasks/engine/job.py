@@ -32,6 +32,7 @@ from tasks.engine.secrets import without_secrets
 from tasks.engine.seeding import seed_all
 from tasks.engine.sentence import first_sentence
 from tasks.engine.signals import Stopped, how_to_go_on
+from tasks.engine.synthetic import is_synthetic
 from tasks.engine.wandb import job_run, sweep_name
 
 SHOWN = ("torch", "lightning", "torchmetrics", "hydra-core", "spacy", "scikit-learn", "numpy", "pyarrow")
@@ -100,7 +101,7 @@ def perform(cfg: DictConfig, out: Path, facts: dict[str, str], started: float) -
         seconds = time.monotonic() - started
         write_metrics(result, out, seconds)
         result.steps += next_steps(cfg, out)
-        report = write_report(result, out, seconds, facts, bool(OmegaConf.select(cfg, "data.sample")))
+        report = write_report(result, out, seconds, facts, is_synthetic(cfg))
         log(result)
     show(result, report)
     return result.value

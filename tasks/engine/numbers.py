@@ -10,8 +10,8 @@ from tasks.engine.result import Spread
 
 MOST = 6  # decimal places
 UNITS = {  # of metrics, by their names
-    "%": r"(.*accuracy.*|fine|binary|(heldout|retrieval|sib200|taxi1500)_.*|words_.*|style_.*|calibration_error"
-    r"|mixes_between|nearest_.*|unknown_words|variety|copied|above_atd.*|below_lbl|typology|gender|industry|fluency"
+    "%": r"(.*accuracy.*|(fine|binary)(_dev)?|(heldout|retrieval|sib200|taxi1500)(_.*)?|words_.*|style_.*"
+    r"|calibration_error|mixes_between|nearest_.*|unknown_words|variety|copied|above_atd.*|below_lbl|typology|gender|industry|fluency"
     r"|neighbours_kept|own_above_others|converged|coverage|p_below_5%|shuffles_without_find|false_when_.*)",
     "s": r"(.*_)?seconds",
     "ms": r"(.*_)?milliseconds",
@@ -23,7 +23,7 @@ IN_NAME = {
     "MB": ("megabytes", "size"),
 }  # and what is measured
 NOTHING = 1e-12  # what is nearer to zero is what rounding has left of it
-NUMBER = re.compile(r"[+−-]?\d[\d,]*(\.\d+)?(e[+−-]?\d+)?( %)?( ± \d+(\.\d+)?)?( \([^()]*\))?")
+NUMBER = re.compile(r"(< )?[+−-]?\d[\d,]*(\.\d+)?(e[+−-]?\d+)?( %)?( ± \d+(\.\d+)?)?( \([^()]*\))?")
 
 
 def number(cell: object, places: int | None = None) -> str:
@@ -33,7 +33,9 @@ def number(cell: object, places: int | None = None) -> str:
     if isinstance(cell, Spread):
         places = decimals([cell.mean]) if places is None else places
         return f"{number(cell.mean, places)} ± {cell.sd:.{places}f}"
-    if isinstance(cell, bool) or not isinstance(cell, float):
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    if not isinstance(cell, float):
         return str(cell)
     if not math.isfinite(cell):
         return "–" if math.isnan(cell) else str(cell)

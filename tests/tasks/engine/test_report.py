@@ -11,12 +11,14 @@ import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
 
-from tasks.engine.canvas import axes, picture
+from atd import checkpoint
+from tasks.engine.canvas import axes, picture, plain_decades
 from tasks.engine.next_steps import next_steps
 from tasks.engine.numbers import lines, number, with_unit
 from tasks.engine.report import FOLDED, kinds_of, spaced, write_metrics, write_report
 from tasks.engine.result import Result
 from tasks.engine.sentence import first_sentence
+from tasks.engine.synthetic import is_synthetic
 from tasks.figures.charts import bars, heatmap, intervals, learning_curves
 from tasks.figures.maps import dendrogram, scatter_map
 
@@ -150,6 +152,37 @@ def test_what_to_do_next_are_commands_that_can_be_pasted(tmp_path):
         words = shlex.split(command)
         (override,) = OverridesParser.create().parse_overrides(words[3:])
         assert words[:2] == ["python", "run.py"] and override.value() == str(out)
+    for attributes, tasks in (
+        (["f", "m"], ["explore", "export"]),
+        (["10s", "20s", "30s"], ["explore", "maps", "export"]),
+    ):
+        checkpoint.write({"atd": {"attributes": attributes}}, out / "checkpoints/atd/best.ckpt")
+        offered = [shlex.split(command)[2] for _, command in next_steps(cfg, out)]
+        assert offered == [f"task={task}" for task in tasks], "a map of two is refused"
+
+
+def test_a_report_of_a_checkpoint_is_synthetic_as_what_it_was_trained_on_is(tmp_path):
+    """Whatever corpus the configuration of the task names: it reads none."""
+
+    def job(task, sample, trained=None):
+        content = {"task": {"name": task}, "data": {"sample": sample}, "checkpoint": trained and str(trained)}
+        return OmegaConf.create(content)
+
+    for name, sample in (("own", False), ("sample", True)):
+        folder = tmp_path / name / "checkpoints" / "atd"
+        folder.mkdir(parents=True)
+        (folder / "best.ckpt").touch()
+        OmegaConf.save(job("attributes", sample), tmp_path / name / "config.yaml")
+        exported = tmp_path / f"{name}-exported"
+        (exported / "model").mkdir(parents=True)
+        (exported / "model" / "trained.ckpt").touch()
+        OmegaConf.save(job("export", True, tmp_path / name), exported / "config.yaml")
+        for place in (tmp_path / name, folder / "best.ckpt", exported / "model" / "trained.ckpt"):
+            assert is_synthetic(job("maps", True, place)) is sample
+    (tmp_path / "alone.ckpt").touch()
+    assert not is_synthetic(job("similarity", True, tmp_path / "alone.ckpt")), "nobody knows"
+    assert is_synthetic(job("attributes", True)) and not is_synthetic(job("attributes", False))
+    assert not is_synthetic(job("benchmark", True)), "its numbers are about the machine"
 
 
 def test_a_picture_that_cannot_be_drawn_costs_the_picture(tmp_path, capsys):
@@ -199,3 +232,8 @@ def test_logarithmic_axes_are_labelled_in_plain_numbers(tmp_path):
     write_report(r, tmp_path, 1.0, FACTS)
     labels = [label.get_text() for label in ax.get_xticklabels()]
     assert "100" in labels and not any("$" in label for label in labels)
+    ax.set_xlim(0.5, 3)
+    plain_decades(figure)
+    figure.draw_without_rendering()
+    labels = [label.get_text() for label in ax.get_xticklabels(which="both")]
+    assert "0.6" in labels and not any("e" in label for label in labels)
