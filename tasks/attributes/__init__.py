@@ -42,7 +42,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
     controls = usual_controls(cfg, data) if task.controls is None else list(task.controls)
     check_names(task, data)
     for line in describe(data):
-        print(line)
+        print(line, flush=True)
     models = compare_models(
         cfg,
         data,

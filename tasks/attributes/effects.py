@@ -21,6 +21,7 @@ from atd.files import write_whole
 from atd.vocabulary import SPECIALS
 from tasks.attributes.prediction import values_of
 from tasks.engine.result import Result
+from tasks.engine.wording import listed
 
 if TYPE_CHECKING:
     from atd.encoded import EncodedCorpus
@@ -150,17 +151,23 @@ def show_column(result: Result, found: Effects, trained: Trained, column: Tested
         texts = f"{found.documents_WA[i].sum():,}" if column.is_number else ", ".join(used)
         pair = [0, 1] if column.is_number else most[:2]
         company = "; ".join(f"{values[a]}: {company_of(found, trained, i, a)}" for a in pair)
-        rows.append([word, interval, f"{found.q_W[i]:.1g}", texts, company])
+        rows.append([word, interval, rate(found.q_W[i]), texts, company])
     result.table(
         f"Words used otherwise by {name}",
         ["word", "effect [95 %]", "q", "texts", "more at home with"],
         rows,
-        f"{said} The effect is a squared distance between the company that the word keeps, without the bias of small "
-        "counts; 1 is as far as two words typically are apart. The tests are over documents, after what their subjects "
+        f"{said} q is the rate at which the word would just be among them. The effect is a squared distance between "
+        "the company that the word keeps, without the bias of small counts; 1 is as far as two words typically are "
+        "apart. The tests are over documents, after what their subjects "
         "explain was taken out. Largest first, by the lower end of the interval; intervals of words that were chosen "
         "for their size are too high.",
     )
 
 
+def rate(q: float) -> str:
+    """A share, with even digits."""
+    return "< 0.0001" if q < 0.0001 else f"{q:.4f}"
+
+
 def company_of(found: Effects, trained: Trained, row: int, value: int) -> str:
-    return ", ".join(trained.vocabulary.decode(found.company(row, value, 5))) or "too few texts"
+    return listed(trained.vocabulary.decode(found.company(row, value, 5))) or "too few texts"

@@ -56,10 +56,10 @@ def show_prediction(result: Result, trained: Trained, data: Corpus, seed: int) -
         rows.append([name, len(set(seen)), *scores.values()])
     result.table(
         "Prediction",
-        ["column", "values", "by likelihood", "from the inferred vector", "tf-idf", "always the commonest"],
+        ["column", "values", *(f"{way}, %" for way in ("likelihood", "inferred vector", "tf-idf", "the commonest"))],
         rows,
-        f"Accuracy in % on the first {WORDS} words of {len(judged)} test documents. Tf-idf is a regression on all "
-        "training documents; the inferred vectors are judged by a regression, too.",
+        f"Guessed rightly from the first {WORDS} words of {len(judged)} test documents. Tf-idf is a regression on all "
+        "training documents; the inferred vectors are judged by a regression, too. The commonest is always that value.",
     )
 
 

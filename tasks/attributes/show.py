@@ -14,9 +14,10 @@ import torch
 from atd.attributes import correlations
 from atd.neighbours import compare, rank_shift, unit
 from atd.trained import Trained
-from atd.vocabulary import SPECIALS
+from atd.vocabulary import NUM, SPECIALS
 from tasks.attributes.settings import Settings
 from tasks.engine.result import Result
+from tasks.engine.wording import listed
 from tasks.figures.charts import heatmap
 from tasks.figures.maps import OTHER, groups_of, plane, scatter_map
 
@@ -117,6 +118,7 @@ def show_neighbours(result: Result, trained: Trained, data: Corpus, word: str | 
     else:
         enough = [(count >= FREQUENT) & (documents >= DOCUMENTS) for count, documents in used]
         both = np.flatnonzero(np.logical_and.reduce(enough)) if enough else np.arange(len(vocabulary))
+        both = both[[any(map(str.isalnum, vocabulary.words[w])) for w in both]]  # what marks are near says little
         frequent = torch.from_numpy(both[both >= len(SPECIALS)][:CANDIDATES])
         if not len(frequent):
             return
@@ -127,7 +129,7 @@ def show_neighbours(result: Result, trained: Trained, data: Corpus, word: str | 
     for w in words:
         near = compare(model, w, x_a, x_b, exclude=[*range(len(SPECIALS)), *rare])
         columns = (near.common, near.unique_a, near.unique_b)
-        rows.append([vocabulary.words[w], *(", ".join(vocabulary.decode(ids[:SHOWN])) for ids in columns)])
+        rows.append([vocabulary.words[w], *(listed(vocabulary.decode(ids[:SHOWN])) or "none" for ids in columns)])
     result.table(
         "Conditional word similarity",
         ["word", "common", f"only under {a}", f"only under {b}"],
@@ -142,4 +144,7 @@ def show_samples(result: Result, trained: Trained, a: str, b: str, task: Setting
     mixes = {a: trained.vector(a), b: trained.vector(b)}
     mixes[f"0.5*{a} + 0.5*{b}"] = (mixes[a] + mixes[b]) / 2
     samples = [(mix, trained.generate(x, task.words, seed, task.temperature)) for mix, x in mixes.items()]
-    result.text("Samples", ["Text drawn from the model under each vector, and under their average."], samples)
+    said = ["Text drawn from the model under each vector, and under their average."]
+    if any(NUM in text.split() for _, text in samples):
+        said.append(f"{NUM} stands for a number.")
+    result.text("Samples", said, samples)

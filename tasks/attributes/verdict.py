@@ -40,6 +40,7 @@ def show_verdict(result: Result, models: Comparison, trained: Trained, data: Cor
     columns = [column.name for column in trained.design.columns]
     result.verdict = verdict(columns, above, adds)
     result.text("Controls in words", [*sentences(above), f"{unknown:.1f} % of the test words are <unk>, in every row."])
+    result.elsewhere = ("above_atd",)
     show_columns(result, adds)
     show_controls(result, models, above)
     return adds
@@ -104,7 +105,8 @@ def verdict(columns: list[str], above: Mapping[str, Difference], adds: Mapping[s
     parts = [f"{name} {brackets(adds[name])}" for name in matter]
     second = f"What each adds to the others: {listing(parts)}." if parts else ""
     third = f"{listing(nothing).capitalize()} {'add' if len(nothing) > 1 else 'adds'} nothing." if nothing else ""
-    return " ".join(part for part in (first, second, third) if part)
+    said = " ".join(part for part in (first, second, third) if part)
+    return f"{said} In brackets: 95 % intervals." if "[" in said else said
 
 
 def brackets(d: Difference) -> str:
@@ -127,7 +129,12 @@ def show_columns(result: Result, adds: Mapping[str, Difference]) -> None:
         "others as far as they tell it. The intervals are a bootstrap over documents, or groups of them.",
     )
     shown = {name: (d.percent, d.low, d.high) for name, d in adds.items()}
-    result.figure("columns", intervals(shown, "more predictable, %"), "Right of zero: the column adds something.")
+    result.figure(
+        "columns",
+        intervals(shown, "more predictable, %"),
+        "Right of zero: the column adds something.",
+        "Columns, drawn",
+    )
 
 
 def show_controls(result: Result, models: Comparison, above: Mapping[str, Difference]) -> None:
@@ -142,7 +149,9 @@ def show_controls(result: Result, models: Comparison, above: Mapping[str, Differ
         "bootstrap over documents and seeds.",
     )
     shown = {name: (d.percent, d.low, d.high) for name, d in above.items()}
-    result.figure("controls", intervals(shown, "perplexity above atd, %"), "Right of zero: atd is better.")
+    result.figure(
+        "controls", intervals(shown, "perplexity above atd, %"), "Right of zero: atd is better.", "Controls, drawn"
+    )
 
 
 def step(models: Comparison, name: str) -> float | None:

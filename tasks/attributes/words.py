@@ -16,6 +16,7 @@ import numpy as np
 
 from atd.vocabulary import SPECIALS
 from tasks.engine.result import Result
+from tasks.engine.wording import listed
 
 if TYPE_CHECKING:
     from atd.design import Design
@@ -42,7 +43,7 @@ def show_distinctive(result: Result, data: Corpus) -> None:
         for value, has_n in values:
             own_V = np.bincount(word_P[has_n[document_P]], minlength=V)
             words = distinctive(own_V, total_V - own_V)
-            rows.append([value, int(has_n.sum()), ", ".join(data.vocabulary.words[w] for w in words) or "none"])
+            rows.append([value, int(has_n.sum()), listed(data.vocabulary.words[w] for w in words) or "none"])
         result.table(
             f"Distinctive words by {column}",
             [column, "documents", "words that more of its documents have than others"],

@@ -45,7 +45,8 @@ def test_the_verdict_is_a_sentence_for_laymen():
     }
     assert verdict(["party", "year", "nationality"], above, adds) == (
         "Knowing party, year and nationality makes held-out text 2.0 % [1.5, 2.4] more predictable. What each adds to "
-        "the others: party 1.2 % [1.0, 1.4] and year 0.5 % [0.2, 0.8]. Nationality adds nothing."
+        "the others: party 1.2 % [1.0, 1.4] and year 0.5 % [0.2, 0.8]. Nationality adds nothing. In brackets: 95 % "
+        "intervals."
     )
     assert "neither more nor less" in verdict(["book"], {"lbl": Difference(0.1, -0.2, 0.4)}, {})
     assert "1.0 % [0.5, 1.5] LESS predictable" in verdict(["book"], {"lbl": Difference(-0.99, -1.48, -0.5)}, {})
