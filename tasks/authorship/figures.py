@@ -62,7 +62,7 @@ def grouped_bars(
 @picture
 def attribute_map(x_AD: np.ndarray, names: Sequence[str], seed: int) -> Figure:
     """t-SNE of the vectors, coloured by age group, marked by gender, with the industry written small."""
-    from tasks.figures.maps import project
+    from tasks.figures.maps import LABELLED, label_points, project, spread_out
 
     points = project(x_AD, "tsne" if len(names) > 3 else "pca", 15, seed)
     parts = [name.split("/", 2) for name in names]
@@ -73,11 +73,11 @@ def attribute_map(x_AD: np.ndarray, names: Sequence[str], seed: int) -> Figure:
             if chosen.any():
                 x, y = points[chosen].T
                 ax.scatter(x, y, color=COLOURS[i], marker=MARKERS[j], s=40, label=f"{age}, {gender}", alpha=0.85)
-    for point, (_, _, industry) in zip(points, parts, strict=True):
-        ax.annotate(industry, point, (0, 5), textcoords="offset points", ha="center", fontsize=5, color="#5c6675")
     ax.set_xticks([])
     ax.set_yticks([])
-    ax.legend()
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=4, frameon=False)  # above the points, not over them
+    shown = spread_out(points, LABELLED)
+    label_points(ax, points[shown], [parts[i][2] for i in shown], size=7.5)
     return figure
 
 

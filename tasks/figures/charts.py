@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from tasks.engine.canvas import COLOURS, MARKERS, axes, count_along, picture, shortened
+from tasks.engine.numbers import with_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+
+LEVEL = 10  # letters of a name that fits below its bar; longer ones stand aslant
 
 
 @picture
@@ -22,7 +26,7 @@ def learning_curves(curves: Mapping[str, Sequence[Mapping[str, float]]], metric:
         colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
         ax.plot(*zip(*points, strict=True), marker=marker, color=colour, label=shortened(name))
     ax.set_xlabel("epoch")
-    ax.set_ylabel(metric.split("/")[-1])
+    ax.set_ylabel(with_unit(metric.split("/")[-1]))
     count_along(ax.xaxis)
     ax.grid(alpha=0.3)
     ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)  # beside the curves, not over them
@@ -35,11 +39,13 @@ def bars(values: Mapping[str, float], ylabel: str, errors: Mapping[str, float] |
     names = list(values)
     at = range(len(names))  # places, not names: two may be shortened to the same
     drawn = ax.bar(at, list(values.values()), color=[COLOURS[i % len(COLOURS)] for i in at])
-    if errors:
+    if errors and any(errors.values()):
         spread = [errors.get(name, 0) for name in names]
         ax.errorbar(at, list(values.values()), spread, fmt="none", color="black", capsize=3)
     ax.bar_label(drawn, fmt="%.1f", padding=2)
-    ax.set_xticks(at, list(map(shortened, names)))
+    longest = max((len(shortened(name)) for name in names), default=0)
+    aslant: dict[str, Any] = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if longest > LEVEL else {}
+    ax.set_xticks(at, list(map(shortened, names)), **aslant)
     ax.set_ylabel(ylabel)
     ax.spines[["top", "right"]].set_visible(False)
     return figure

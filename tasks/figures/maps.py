@@ -168,8 +168,15 @@ def groups_of(names: Sequence[str], pattern: str) -> list[str]:
     except re.error as error:
         raise AtdError(f"task.colour={pattern}: not a regular expression ({error})") from None
     parts = [m.group(0) if m else OTHER for m in found]
-    usual = [part for part, n in Counter(parts).most_common(COLOURED - 1) if n > 1]
-    return [part if part in usual else OTHER for part in parts]
+    return coloured(parts, least=2)
+
+
+def coloured(groups: Sequence[str], least: int = 1) -> list[str]:
+    """The largest groups, as many as there are colours; the rest, and those with fewer than so many, share "other"."""
+    size = Counter(groups)
+    large = sorted((group for group, n in size.items() if n >= least and group != OTHER), key=lambda g: (-size[g], g))
+    usual = large if len(large) == len(size) <= COLOURED else large[: COLOURED - 1]
+    return [group if group in usual else OTHER for group in groups]
 
 
 def dendrogram(x_AD: np.ndarray, names: Sequence[str]) -> tuple[list[int], Figure | Undrawn]:

@@ -128,7 +128,7 @@ def mix_figure(writer: Writer, judge: Judge) -> Figure:
     ax.plot(shares, 100 * (1 - taken[:, [first, second]].sum(1)), marker="^", color="#5c6675", label="other books")
     ax.set_xlabel(f"share of {names[second]} in the mix")
     ax.set_ylabel("% attributed")
-    ax.legend()
+    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)  # beside the curves, not over them
     return figure
 
 

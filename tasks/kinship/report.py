@@ -11,7 +11,7 @@ from tasks.engine.canvas import COLOURS, PALE, axes, picture, shortened
 from tasks.engine.result import Result
 from tasks.engine.rows import Outcome
 from tasks.figures.charts import heatmap, learning_curves
-from tasks.figures.maps import COLOURED, OTHER, project, scatter_map
+from tasks.figures.maps import OTHER, coloured, project, scatter_map
 from tasks.kinship.rows import MEANING
 
 if TYPE_CHECKING:
@@ -82,19 +82,13 @@ def show_tree(result: Result, judge: Judge, similar_nn: np.ndarray) -> None:
     families = judge.truth.families.tolist()
     result.figure(
         "family_tree",
-        coloured_tree(similar_nn, names, usual(families)),
+        coloured_tree(similar_nn, names, coloured(families)),
         "Average linkage on 1 − centred cosine, the mean over seeds. Names have the colour of their family.",
     )
     five = [judge.codes.index(iso) for iso in PAPERS if iso in judge.codes]
     if len(five) > 1:
         picture_of = heatmap(similar_nn[np.ix_(five, five)], [names[i] for i in five], "cosine")
         result.figure("paper_languages", picture_of, "Those of the paper's five languages that are here.")
-
-
-def usual(families: Sequence[str]) -> list[str]:
-    """The family of each language if it is one of the largest, else "other"."""
-    largest = sorted(set(families), key=lambda f: (-families.count(f), f))[: COLOURED - 1]
-    return [family if family in largest else OTHER for family in families]
 
 
 @picture
@@ -127,7 +121,7 @@ def show_map(result: Result, judge: Judge, x_AF: np.ndarray, task: Settings, see
     x_nF = x_AF[judge.scored]
     points = project(x_nF - x_nF.mean(0), "tsne", task.perplexity, seed)
     names = [language.name for language in judge.truth.languages]
-    drawn = scatter_map(points, names, usual(judge.truth.families.tolist()))
+    drawn = scatter_map(points, names, coloured(judge.truth.families.tolist()))
     result.figure("language_map", drawn, f"Language vectors by t-SNE, seed {seed}, coloured by family.")
 
 

@@ -6,6 +6,7 @@ mean correlation over seeds, the score is the mean of the seeds' scores.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -15,8 +16,9 @@ from atd.attributes import correlations
 from tasks.engine.result import Result
 from tasks.engine.rows import mean_and_spread
 from tasks.engine.settings import typed
+from tasks.engine.wording import counted
 from tasks.figures.charts import heatmap, learning_curves
-from tasks.figures.maps import COLOURED, OTHER, dendrogram, project, scatter_map
+from tasks.figures.maps import coloured, dendrogram, project, scatter_map
 from tasks.languages.families import NAMES, agreement, chance, groups, nearest
 from tasks.languages.settings import FITS, Settings
 from tasks.learning.comparison import compare_models
@@ -48,10 +50,18 @@ def run(cfg: DictConfig, out: Path) -> Result:
         (level for level in LEVELS if rows["chance"][f"{level}_accuracy"] < 100), "family"
     )  # one family: branch
     result = Result("languages", f"atd/{telling}_accuracy", rows)
+    result.verdict = verdict(rows, telling)
     explain(result, data, task)
     result.figure("learning_curves", learning_curves(models.curves), "Exact validation perplexity after each epoch.")
     show(result, np.mean(similar, axis=0), vectors[0], data.attributes, task, cfg.seed)
     return result
+
+
+def verdict(rows: Mapping[str, Mapping[str, float]], level: str) -> str:
+    others = {"char-ngrams": "by counts of characters", "chance": "by chance"}
+    beside = ", ".join(f"{rows[name][f'{level}_accuracy']:.1f} {how}" for name, how in others.items())
+    own = rows["atd"][f"{level}_accuracy"]
+    return f"The nearest language is of the same {level} for {own:.1f} % of the languages by their vectors; {beside}."
 
 
 def centred(x_AD: np.ndarray) -> np.ndarray:
@@ -92,7 +102,7 @@ def explain(result: Result, data: Languages, task: Settings) -> None:
             f"One multiplicative language model over {units}, in {len(data.attributes)} languages, from "
             f"{len(train.tokens):,} running {data.unit}s"
             + (" of the same verses in every language" if data.matched else "")
-            + f"; {task.seeds} seeds. Each language has one vector.",
+            + f"; {counted(task.seeds, 'seed')}. Each language has one vector.",
             f"family_accuracy: per cent of the {eligible} languages with a relative here whose nearest language, by "
             "correlation of vectors less their mean, is of their family; branch_accuracy the same for branches such as "
             "Slavic. Seeds averaged: by the mean of the seeds' correlations. char-ngrams compares frequencies of "
@@ -114,9 +124,9 @@ def show(
         picture = heatmap(similar[np.ix_(order, order)], [named[i] for i in order], "correlation")
         result.figure("correlation", picture, "Correlation of language vectors, the mean over seeds.")
         points = project(centred(x_AD), task.method, task.perplexity, seed)
-        usual = sorted(set(family), key=lambda f: -family.count(f))[: COLOURED - 1]
-        shown = [f if f in usual else OTHER for f in family]
-        result.figure("language_map", scatter_map(points, named, shown), f"Language vectors, seed {seed}.")
+        level, group = ("family", family) if len(set(family)) > 1 else ("branch", branch)
+        caption = f"Language vectors in the plane, near = alike, seed {seed}, coloured by {level}."
+        result.figure("language_map", scatter_map(points, named, coloured(group)), caption)
     body = [
         [named[i], family[i], branch[i], named[j], float(similar[i, j]), "yes" if family[i] == family[j] else ""]
         for i, j in enumerate(nearest(similar))
