@@ -17,6 +17,7 @@ from atd.vector_files import KINDS
 from tasks.engine.check import Fits
 from tasks.engine.result import Result
 from tasks.engine.settings import typed
+from tasks.engine.wording import counted
 from tasks.learning.models import Trained, find_checkpoint, load
 
 if TYPE_CHECKING:
@@ -53,13 +54,16 @@ def run(cfg: DictConfig, out: Path) -> Result:
 
 def report(trained: Trained, files: list[Written], notes: list[str], out: Path) -> Result:
     size = sum(one.size for one in files)
-    row = {
-        "files": float(len(files)),
-        "words": float(sum(len(vocabulary) for vocabulary in trained.vocabularies)),
-        "attributes": float(len(trained.attributes) if has_attributes(trained) else 0),
+    row: dict[str, Any] = {
+        "files": len(files),
+        "words": sum(len(vocabulary) for vocabulary in trained.vocabularies),
+        "attributes": len(trained.attributes) if has_attributes(trained) else 0,
         "megabytes": size / 1e6,
     }
     result = Result("export", "export/files", {"export": row})
+    what = f"{counted(row['words'], 'word')} and {counted(row['attributes'], 'attribute')}"
+    where = f"are in {out / 'model'}: {len(files)} files, {size / 1e6:.1f} MB"
+    result.verdict = f"The model and the vectors of {what} {where}."
     rows = [[str(one.path.relative_to(out)), f"{one.size:,}", one.what] for one in files]
     result.table("Files", ["file", "bytes", "content"], rows, "README.md is the card: read it before you share these.")
     if notes:

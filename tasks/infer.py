@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -22,6 +23,7 @@ from atd.vocabulary import UNK_ID
 from tasks.engine.check import Fits
 from tasks.engine.result import Result
 from tasks.engine.settings import typed
+from tasks.engine.wording import beginning, counted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -80,16 +82,24 @@ def run(cfg: DictConfig, out: Path) -> Result:
     words = float(known.sum())
     row = {
         "texts": len(table),
-        "known_words": words,
+        "known_words": int(words),
         "perplexity": float((found.nll.sum() / max(words, 1)).exp()),
         "converged": float(100 * found.converged.double().mean()),
         "iterations": float(found.iterations.double().mean()),
     }
     result = Result("infer", "infer/perplexity", {"infer": row}, lower_is_better=True)
+    often = Counter(table["nearest"].to_pylist()).most_common(1)[0]
+    nearest = often[0] if len(table) == 1 else f"for {often[1]:,} of them {often[0]}"
+    result.verdict = (
+        f"{counted(len(table), 'text')} with {counted(int(words), 'known word')}: the vectors are in {path.name}, "
+        f"{len(found.x[0])} numbers for each text. The nearest attribute is {nearest}."
+    )
     result.text("Where the vectors are", [f"{path.name}: {HOLDS[task.format]} D = {len(found.x[0])}."])
     names = ("text", "nearest", "cosine", "iterations")
     shown = table.slice(0, SHOWN).select(names).to_pylist()
-    rows = [[one["text"][:120], one["nearest"], float(one["cosine"]), int(one["iterations"])] for one in shown]
+    rows = [
+        [beginning(one["text"], 120), one["nearest"], float(one["cosine"]), int(one["iterations"])] for one in shown
+    ]
     result.table("Texts", ["text", "nearest attribute", "cosine", "iterations"], rows)
     return result
 

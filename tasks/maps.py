@@ -65,6 +65,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
     order, tree = dendrogram(x_AD, names)
     result.figure("family_tree", tree, "Average linkage on 1 − correlation: the earlier two meet, the more alike.")
     similar = correlations(x_AD)
+    result.verdict = verdict(names, similar, kept)
     if len(names) <= NUMBERED:
         ordered = [names[i] for i in order]
         caption = "Correlation between attribute vectors, in the order of the family tree."
@@ -73,6 +74,15 @@ def run(cfg: DictConfig, out: Path) -> Result:
     mixes(result, *every, as_list(task.mix), task.shown)
     write_csv(out / "attribute_map.csv", names, points, groups)
     return result
+
+
+def verdict(names: Sequence[str], similar: np.ndarray, kept: float) -> str:
+    """The two most alike, and how far the map can be trusted."""
+    i, j = map(int, np.unravel_index((similar - 3 * np.eye(len(names))).argmax(), similar.shape))
+    return (
+        f"Of {len(names):,} attributes {names[i]} and {names[j]} are the most alike (correlation "
+        f"{signed(similar[i, j])}). The map keeps {kept:.0f} % of each one's five nearest among its five nearest."
+    )
 
 
 def largest(words_A: np.ndarray, A: int) -> np.ndarray:
@@ -87,8 +97,12 @@ def as_list(mix: str | list[str]) -> list[str]:
 
 def nearest(result: Result, names: Sequence[str], similar: np.ndarray, k: int) -> None:
     order = np.argsort(-(similar - 3 * np.eye(len(names))), axis=1)[:, : min(k, len(names) - 1)]
-    rows = [[name, *(f"{names[j]} ({similar[i, j]:.2f})" for j in order[i])] for i, name in enumerate(names)]
+    rows = [[name, *(f"{names[j]} ({signed(similar[i, j])})" for j in order[i])] for i, name in enumerate(names)]
     result.table("Nearest attributes", ["attribute", *map(str, range(1, order.shape[1] + 1))], rows, "By correlation.")
+
+
+def signed(number: float) -> str:
+    return f"{number:.2f}".replace("-", "−")
 
 
 def mixes(result: Result, names: Sequence[str], x_AD: np.ndarray, texts: Sequence[str], k: int) -> None:
@@ -101,7 +115,7 @@ def mixes(result: Result, names: Sequence[str], x_AD: np.ndarray, texts: Sequenc
         cosine = unit @ x / max(np.linalg.norm(x), 1e-12)
         cosine[weights != 0] = -np.inf
         best = np.argsort(-cosine)[: min(k, int((weights == 0).sum()))]
-        rows.append([text, ", ".join(f"{names[i]} ({cosine[i]:.2f})" for i in best)])
+        rows.append([text, ", ".join(f"{names[i]} ({signed(cosine[i])})" for i in best)])
     if rows:
         result.table("Nearest to a mix", ["mix", "nearest attributes (cosine)"], rows)
 

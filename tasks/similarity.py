@@ -24,12 +24,14 @@ from atd.vocabulary import SPECIALS
 from tasks.engine.check import Fits
 from tasks.engine.result import Result
 from tasks.engine.settings import typed
+from tasks.engine.wording import counted, listed
 from tasks.learning.models import Trained, trained_model
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
 SPECIAL_IDS = range(len(SPECIALS))
+RANKS = "The nearest words under each, and the place of each under the other: 1 is the nearest."
 REPORTED_ATTRIBUTES = 300  # at most so many attributes are compared for one word; each costs a V×K product
 
 FITS = Fits()
@@ -62,6 +64,13 @@ def run(cfg: DictConfig, out: Path) -> Result:
     rows = [(r["query"], r["a"], r["b"]) for r in task.rows] or [(query, a, b) for query in queries]
     result = Result("similarity", "atd/common", {"atd": {}})
     compare_rows(result, trained, rows, task)
+    same = {(one, other) for _, one, other in rows} == {(a, b)}
+    under = f"{a} and under {b}" if same else "the two attributes of its row"
+    result.verdict = (
+        f"Of the {task.k} words nearest to a word {result.rows['atd']['common']:.1f} are the same under {under}, on "
+        f"average over {counted(len(rows), 'word')}. The word that changes most between {a} and {b} is "
+        f"{listed([trained.vocabulary.words[changed[0]]])}."
+    )
     result.table(
         f"Words that change most between {a} and {b}",
         ["word", "rank shift"],
@@ -142,14 +151,17 @@ def compare_rows(result: Result, trained: Trained, rows: list[tuple[str, str, st
     body = []
     for row, near in zip(rows, compared, strict=True):
         columns = (near.common, near.unique_a, near.unique_b)
-        body.append([*row, *(", ".join(words.decode(column)) for column in columns)])
+        body.append([*row, *(listed(words.decode(column)) or "none" for column in columns)])
     header = ["query", "A", "B", "common", "only under A", "only under B"]
+    if len({(a, b) for _, a, b in rows}) == 1:  # their names stand above what is theirs
+        header = ["query", "common", *(f"only under {name}" for name in rows[0][1:])]
+        body = [[query, *near] for query, _, _, *near in body]
     about = f"The {k} nearest words by cosine under each attribute, of those that one of the two uses"
     result.table("Conditional word similarity", header, body, f"{about} {task.min_count} times or more.")
     for (query, a, b), near in zip(rows[:3], compared, strict=False):
         lists = zip(near.near_a, near.cosine_a, near.rank_in_b, near.near_b, near.cosine_b, near.rank_in_a, strict=True)
         body = [[words.words[n], c, r, words.words[m], d, s] for n, c, r, m, d, s in lists]
-        result.table(f"Neighbours of {query}", [a, "cosine", "rank under B", b, "cosine", "rank under A"], body)
+        result.table(f"Neighbours of {query}", [a, "cosine", "rank there", b, "cosine", "rank there"], body, RANKS)
 
 
 def attributes_that_change(result: Result, trained: Trained, query: str, word: int, x_AD, task: Settings) -> None:
@@ -161,7 +173,7 @@ def attributes_that_change(result: Result, trained: Trained, query: str, word: i
     rows = []
     for i in order.tolist():
         ids, _ = neighbours(trained.model.embeddings(x_AD[::step][i]), word, 5, exclude=[word, *SPECIAL_IDS])
-        rows.append([names[i], float(shift[i]), ", ".join(trained.vocabulary.decode(ids))])
+        rows.append([names[i], float(shift[i]), listed(trained.vocabulary.decode(ids))])
     result.table(f"Attributes that change {query} most", ["attribute", "rank shift", "nearest words"], rows)
 
 
@@ -178,7 +190,7 @@ def across_languages(trained: Trained, x_AD: torch.Tensor, queries: list[str], t
         row = [query]
         for vocabulary, space in zip(trained.vocabularies, spaces, strict=True):
             ids, cosine = space.of_vectors(vector_1K, task.k, exclude=SPECIAL_IDS)
-            row.append(", ".join(vocabulary.decode(ids[0, :5])))
+            row.append(listed(vocabulary.decode(ids[0, :5])))
         best.append(float(cosine[0, 0]))
         rows.append(row)
     result = Result("similarity", "atd/cosine", {"atd": {"cosine": float(np.mean(best))}})

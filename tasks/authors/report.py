@@ -22,6 +22,7 @@ from tasks.authors.probabilities import Probabilities
 from tasks.authors.scores import MEANING
 from tasks.authors.study import Study
 from tasks.engine.result import Result
+from tasks.engine.wording import beginning
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -129,7 +130,7 @@ def show_unknown(result: Result, study: Study, found: Probabilities) -> None:
         named = ", ".join(f"{study.authors[a]} {100 * p_nA[i, a]:.0f} %" for a in order)
         none = 1 - known[i]
         verdict = "none of these" if none > p_nA[i].max() else study.authors[order[0]]
-        rows.append([i + 1, verdict, named, f"{100 * none:.0f} %", " ".join(text.split())[:80]])
+        rows.append([i + 1, verdict, named, f"{100 * none:.0f} %", beginning(text, 80)])
     note = "Probabilities that together with “none of these” sum to 100 %. They suppose a text like those of the table."
     result.table(
         "Texts of unknown authorship", ["row", "verdict", "likeliest authors", "none of these", "text"], rows, note

@@ -51,13 +51,16 @@ def show_attribution(result: Result, posts: Posts, scores: Mapping[str, np.ndarr
     for row, accuracies in scores.items():
         result.rows[row] = mean_and_spread([{"accuracy": accuracy} for accuracy in accuracies])
     plain = plain_rows(posts.vectors)
-    result.text("Is it the tuple, or what was learned of it?", verdict(scores))
+    said = verdict(scores)
+    result.verdict = said[0]
+    result.text("Is it the tuple, or what was learned of it?", said)
     result.figure(
         "effect_of_conditional_embeddings",
         grouped_bars({row: (scores[row],) for row in plain}, ("",), "accuracy, %", list(CONTROLS)),
         f"Experiment 1: {len(np.unique(posts.author))}-way attribution, mean of {n_folds} folds; bars of one s.d. "
         "Conditioned vectors know the author's gender, age group and industry at test time too, and so do the hatched "
-        f"controls, which know nothing else of tuples; the tuple alone gives {scores['metadata'].mean():.1f} %.",
+        f"controls, which know nothing else of tuples; the tuple alone gives {scores['metadata'].mean():.1f} %. The "
+        "axis need not begin at zero.",
     )
     result.figure(
         "effect_of_inferred_vectors",
@@ -89,7 +92,7 @@ def verdict(scores: Mapping[str, np.ndarray]) -> list[str]:
     gain, _, p = difference(scores[CONDITIONED], scores[UNCONDITIONED], 1 / folds)
     beside = "; ".join(f"{meaning}: {scores[row].mean():.1f}" for row, meaning in CONTROLS.items())
     said = [
-        f"Conditioned word vectors have {scores[CONDITIONED].mean():.1f} %, unconditioned ones "
+        f"Of the authors conditioned word vectors find {scores[CONDITIONED].mean():.1f} %, unconditioned ones "
         f"{scores[UNCONDITIONED].mean():.1f} ({gain:+.1f} points, p = {p:.2g}). Beside them {beside}."
     ]
     better = [row for row in CONTROLS if scores[row].mean() >= scores[CONDITIONED].mean()]

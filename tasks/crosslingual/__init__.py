@@ -42,7 +42,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
     primary = f"{first.name}/heldout_{first.task.pairs[0].replace('-', '_')}"
     result = BothDirections("crosslingual", primary, metrics, paper=PAPER if comparable else {})
     show_claims(result, rows, controls, outcomes)
-    explain(result, outcomes[first.name][0].facts["dictionary"])
+    explain(result, outcomes[first.name][0].facts["dictionary"], bool(cfg.data.get("sample")))
     result.figure(
         "learning_curves", learning_curves(curves, "val/retrieval"), "Retrieval on val after each epoch, first seed."
     )

@@ -112,6 +112,12 @@ def show_claims(
     for what, (one, other) in BETWEEN_ROWS.items():
         if one in outcomes and other in outcomes:
             said.append(compared(what, one, other, outcomes, known))
+    if body:
+        what, row, own, beside, control, theirs = body[0]
+        result.verdict = (
+            f"{what[0].upper()}{what[1:]}, per cent to and from the second language: {row} {own}, {beside} its "
+            f"strongest control, {control}, which has {theirs}."
+        )
     if not said:
         return
     result.text("Claims beside their controls", said)
@@ -126,7 +132,8 @@ def show_claims(
     for measure in known:
         over = "mean of both directions" if len(measure.metrics) == 2 else "first language to second"
         title = measure.title[0].upper() + measure.title[1:]
-        result.figure(f"beside_controls_{measure.metrics[0]}", chart(measure, outcomes, controls), f"{title}, {over}.")
+        name, caption = f"beside_controls_{measure.metrics[0]}", f"{title}, {over}."
+        result.figure(name, chart(measure, outcomes, controls), caption, f"{title}, beside controls")
 
 
 def beside_controls(

@@ -13,7 +13,7 @@ from atd.attributes import correlations
 from atd.contrast import precision_at_1
 from atd.neighbours import unit
 from tasks.crosslingual.words import GROUPS, collocation_rows, neighbour_rows, word_pairs
-from tasks.engine.canvas import COLOURS, axes, picture
+from tasks.engine.canvas import COLOURS, MARKERS, axes, picture
 from tasks.engine.result import Result, Table
 from tasks.figures.charts import heatmap
 from tasks.figures.maps import scatter_map
@@ -35,6 +35,9 @@ PAPER = {  # Reuters, of section 3.2
     "BiCVM+": {"rcv_en_de": 86.2, "rcv_de_en": 76.9},
     "BAE-corr": {"rcv_en_de": 91.8, "rcv_de_en": 72.8},
 }
+
+
+SETS = {"sib200": "SIB-200", "reuters": "Reuters"}
 
 
 class BothDirections(Result):
@@ -75,10 +78,10 @@ def cell(scores: Mapping[str, float], metrics: Sequence[str]) -> str:
     return " / ".join(numbers)
 
 
-def explain(result: Result, dictionary: tuple[str, int] | None) -> None:
+def explain(result: Result, dictionary: tuple[str, int] | None, sample: bool) -> None:
     """What the rows and metrics mean; the paper's numbers stand apart when none of ours is on Reuters.
 
-    `dictionary`: where that of the words comes from, and how many words it asks for.
+    `dictionary`: where that of the words comes from, and how many words it asks for. Nothing stands beside a `sample`.
     """
     name, words = dictionary or ("", 0)
     result.text(
@@ -104,7 +107,7 @@ def explain(result: Result, dictionary: tuple[str, int] | None) -> None:
             else "words: there is no dictionary to judge them by (task.dictionary).",
         ],
     )
-    if not result.paper:
+    if not result.paper and not sample:
         body = [[row, scores["rcv_en_de"], scores["rcv_de_en"]] for row, scores in PAPER.items()]
         note = "Other texts and four topics, not seven."
         result.table("The paper, on Reuters", ["row", "en → de", "de → en"], body, note)
@@ -123,15 +126,16 @@ def show_topics(result: Result, verdicts: dict[str, list[Verdict]], task: Settin
                 body.append([*where, v.accuracy, f"{v.low:.1f} … {v.high:.1f}", v.majority])
                 recall += [[*where, k, r] for k, r in v.recall.items() if v.classifier == "perceptron"]
     header = ["row", "topics", "languages", "weighting", "classifier"]
-    result.table("Topics across languages", [*header, "accuracy", "95 % interval", "majority"], unique(body))
-    result.table("Recall of each topic", [*header, "topic", "recall"], unique(recall))
+    result.table("Topics across languages", [*header, "accuracy, %", "95 % interval", "majority, %"], unique(body))
+    result.table("Recall of each topic", [*header, "topic", "recall, %"], unique(recall))
     chosen = (task.weighting, "tfidf"), (task.classifier, "majority")  # of a model, of a control
     for source in dict.fromkeys(v.source for judged in verdicts.values() for v in judged):
         curves = {
             name: [v for v in judged if v.source == source and v.weighting in chosen[0] and v.classifier in chosen[1]]
             for name, judged in verdicts.items()
         }
-        result.figure(f"topics_{source}", size_curves(curves), "Accuracy against the number of training documents.")
+        caption = "Accuracy against the number of training documents."
+        result.figure(f"topics_{source}", size_curves(curves), caption, f"Topics of {SETS.get(source, source)}")
 
 
 def unique(rows: list[list]) -> list[list]:
@@ -148,7 +152,8 @@ def size_curves(verdicts: dict[str, list[Verdict]]) -> Figure:
         for style, (a, b) in zip(("-", "--"), directions, strict=False):
             curve = sorted({v.documents: v.accuracy for v in judged if (v.learned, v.judged) == (a, b)}.items())
             colour = COLOURS[i % len(COLOURS)]
-            ax.plot(*zip(*curve, strict=True), style, marker="o", color=colour, label=f"{name} {a} → {b}")
+            marker = MARKERS[(i + i // len(COLOURS)) % len(MARKERS)]  # another one where a colour comes again
+            ax.plot(*zip(*curve, strict=True), style, marker=marker, color=colour, label=f"{name} {a} → {b}")
     ax.set_xscale("log")
     ax.set_xlabel("training documents")
     ax.set_ylabel("accuracy, %")

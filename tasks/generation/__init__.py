@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -59,7 +60,18 @@ def run(cfg: DictConfig, out: Path) -> Result:
     measure_mixes(result, writer, judge)
     measure_inferred(result, writer, judge, test, inference)
     show_samples(result, writer, data, inference)
+    result.verdict = verdict(result.rows)
     return result
+
+
+def verdict(rows: Mapping[str, Mapping[str, float]]) -> str:
+    """How well text is predicted, and how often samples are taken for what they were asked to be."""
+    own, style = rows["atd"], {name: rows[name]["style_accuracy"] for name in ("atd", "real text", "chance")}
+    less = f", {own['below_lbl']:.0f} % below a model that knows no attributes" if "below_lbl" in own else ""
+    return (
+        f"Held-out text has perplexity {own['perplexity']:.1f}{less}. Of samples {style['atd']:.0f} % are taken for "
+        f"what they were asked to be, of real text {style['real text']:.0f} % (chance: {style['chance']:.0f} %)."
+    )
 
 
 def writer_of(model: MultiplicativeLM, data: Corpus, books: np.ndarray, task: Settings, seed: int) -> Writer:

@@ -127,7 +127,9 @@ def report(
         "real text, shuffled keeps its words and loses their order.",
     )
     header = ["writer", "temperature", "style, %", "fluency, % of real", "copied, %", "variety, %"]
-    rows = [[n, t, p.style, p.fluency, p.copied, p.variety] for n, curve in curves.items() for t, p in curve.items()]
+    rows: list[list] = [
+        [n, f"{t:g}", p.style, p.fluency, p.copied, p.variety] for n, curve in curves.items() for t, p in curve.items()
+    ]
     rows += [[name, None, p.style, p.fluency, p.copied, p.variety] for name, p in texts.items()]
     meaning = "; ".join(f"{name}: {says}" for name, says in MEANING.items() if name in curves)
     result.table("Style and fluency at every temperature", header, rows, f"{meaning}.")

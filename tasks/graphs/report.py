@@ -92,6 +92,10 @@ def verdict(rows: Mapping[str, Mapping[str, float]], sets: Sequence[str]) -> str
     """On how many sets ours is above graph2vec, and where counting labels is above both."""
     if not {"atd", "graph2vec"} <= rows.keys():
         return ""
+    if len(sets) == 1:
+        rivals = {"graph2vec": "by graph2vec", "wl-histogram": "by counts of the labels themselves"}
+        beside = ", ".join(f"{rows[row]['accuracy']:.1f} {how}" for row, how in rivals.items() if row in rows)
+        return f"The class of {rows['atd']['accuracy']:.1f} % of held-out graphs is found by their vectors; {beside}."
     above = [name for name in sets if accuracy(rows["atd"], name) > accuracy(rows["graph2vec"], name)]
     said = f"Inferred vectors are above graph2vec on {len(above)} of {len(sets)} sets of graphs"
     if "wl-histogram" in rows:
@@ -146,6 +150,7 @@ def show_leads(result: Result, sets: Sequence[str], outcomes: Mapping[str, Seque
             mean, low, high = lead(folds_of(outcomes[f"atd-{name}"]), folds_of(outcomes[f"{row}-{name}"]))
             cells.append(f"{mean:+.1f} ({low:+.1f} to {high:+.1f})")
             result.rows["atd"][f"above_{row}_{name}"] = mean
+            result.elsewhere = ("above_",)
         body.append([row, *cells])
     result.table(
         "Inferred vectors above others",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
+from atd.detokenise import detokenised
 from atd.errors import AtdError
 from atd.settings import number, optional, read, whole
 from atd.vocabulary import BOS_ID
@@ -70,5 +71,5 @@ def show_prompts(result: Result, write: Writer, data: Gutenberg, prompts: Sequen
         tags = [data.attributes.index(tag) for tag in prompt.tags]
         before = np.tile(np.array(data.tokens(prompt.start) or [BOS_ID]), (shown, 1))
         drawn = write(before, np.tile(np.array(tags), (shown, 1)))
-        rows = [[" ".join(data.vocabulary.decode(row))] for row in drawn]
+        rows = [[detokenised(" ".join(data.vocabulary.decode(row)))] for row in drawn]
         result.table(f"{prompt.start} …", [" ".join(prompt.tags)], rows)

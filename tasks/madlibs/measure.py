@@ -28,6 +28,12 @@ from tasks.madlibs.writers import MEANING, ORDER, Writer
 if TYPE_CHECKING:
     from datamodules.tagger import Tagger
 
+BESIDE = {  # rows that the first sentence names
+    "ungated": "of a model that is not told it",
+    "words-of-tag": "of words drawn by it alone",
+    "real words": "of real words",
+}
+
 
 def measure(
     result: Result, writers: Mapping[str, Writer], data: Gutenberg, judge: Tagger, n: int, T: int, seed: int
@@ -70,6 +76,11 @@ def report(
         ],
     )
     scores = {name: 100 * r.mean() for name, r in right.items()}
+    others = ", ".join(f"{scores[name]:.1f} {whose}" for name, whose in BESIDE.items() if name in scores)
+    result.verdict = (
+        f"{scores['atd']:.1f} % of the model's words have the part of speech that was asked for ({others}); in their "
+        f"order they are {result.rows['atd']['fluency']:.0f} % as fluent as real text."
+    )
     result.figure(
         "requested_tag_realised",
         bars(scores, "% of words with the requested tag"),

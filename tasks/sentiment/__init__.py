@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -44,8 +45,17 @@ def run(cfg: DictConfig, out: Path) -> Result:
     chosen = {name: [outcome.facts["chosen"] for outcome in found] for name, found in outcomes.items()}
     write_whole(out / "settings.json", json.dumps(chosen, indent=2) + "\n")  # what val chose, per row and seed
     result = Result("sentiment", f"{best}/fine", rows, paper={} if cfg.data.sample else paper)
+    result.verdict = verdict(rows, best)
     write(result, study, outcomes, best)
     return result
+
+
+def verdict(rows: Mapping[str, Mapping[str, float]], own: str) -> str:
+    """The row that counts, beside the average of word vectors, and the best of all."""
+    best = max(rows, key=lambda name: rows[name]["fine"])
+    beside = [name for name in dict.fromkeys(("word-average", best)) if name in rows and name != own]
+    others = "".join(f"; {name}: {rows[name]['fine']:.1f}" for name in beside)
+    return f"{own} gives {rows[own]['fine']:.1f} % of the test sentences the right one of five labels{others}."
 
 
 def say(name: str, seed: int, outcome: Outcome) -> str:

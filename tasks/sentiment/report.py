@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from atd.detokenise import detokenised
 from datamodules.treebank import LABELS, lines
 from tasks.engine.canvas import COLOURS, MARKERS, axes, picture
 from tasks.engine.result import Result
 from tasks.engine.rows import Outcome
+from tasks.engine.wording import counted
 from tasks.figures.charts import bars, heatmap, learning_curves
 from tasks.sentiment.scores import confusion
 from tasks.sentiment.study import Study, arrays_of
@@ -39,6 +41,8 @@ WHAT = {  # by row: what it is, and where it is told the labels
 }
 SHOWN = 10  # sentences whose neighbours are listed
 POINTS = 1000  # sentences on the map
+CLASSES = {"fine": "Test accuracy, five labels", "binary": "Test accuracy, positive or negative"}
+CURVES_OF = {"val/perplexity": "Learning curves", "val/fine": "Learning curves of the encoders"}
 CURVES = {"val/perplexity": "Exact dev perplexity after each epoch.", "val/fine": "Dev accuracy after each epoch."}
 
 
@@ -67,7 +71,7 @@ def explain(result: Result, study: Study) -> None:
             f"{len(study.texts['train']):,} distinct phrases of {len(study.labels['train']):,} training sentences; "
             f"{len(study.data.vocabulary):,} words, {100 * study.words.coverage:.1f} % of the running words with a "
             "pretrained vector. fine: five labels; binary: positive or negative, neutral sentences left out. Mean of "
-            f"{study.task.seeds} seeds; everything was chosen on the dev sentences.",
+            f"{counted(study.task.seeds, 'seed')}; everything was chosen on the dev sentences.",
             "There are two kinds of row. Where labels come in only with the classifier, the vectors are what the paper "
             "speaks of; their control is word-average, with the same classifier, and mlp says what a better classifier "
             "alone would add. Where labels shape the vectors, the row is a supervised encoder; its rivals are other "
@@ -83,7 +87,8 @@ def show_bars(result: Result) -> None:
         spread = {row: m.get(f"{metric}_sd", 0.0) for row, m in result.rows.items()}
         values = {row: m[metric] for row, m in result.rows.items()}
         values |= {f"paper: {n}": m[metric] for n, m in result.paper.items() if n in ("PV", "ATD")}
-        result.figure(f"test_accuracy_{metric}", bars(values, "% correct", spread), "Bars: mean; lines: ± sd.")
+        caption = f"{CLASSES[metric]}: the mean over seeds, and their standard deviation."
+        result.figure(f"test_accuracy_{metric}", bars(values, "% correct", spread), caption, CLASSES[metric])
 
 
 def show_confusion(result: Result, study: Study, outcome: Outcome, row: str) -> None:
@@ -99,7 +104,7 @@ def show_curves(result: Result, outcomes: Mapping[str, Outcome]) -> None:
         found = {name: curve for name, curve in curves.items() if any(metric in epoch for epoch in curve)}
         if found:
             name = "learning_curves_" + metric.split("/")[-1]
-            result.figure(name, learning_curves(found, metric), caption)
+            result.figure(name, learning_curves(found, metric), caption, CURVES_OF[metric])
 
 
 def show_map(result: Result, x: np.ndarray, label: np.ndarray, row: str) -> None:
@@ -120,7 +125,7 @@ def sentence_map(points: np.ndarray, label: np.ndarray) -> Figure:
     for k, name in enumerate(LABELS):
         chosen = points[label == k]
         ax.scatter(chosen[:, 0], chosen[:, 1], s=9, color=COLOURS[k], marker=MARKERS[k], label=name, alpha=0.7)
-    ax.legend()
+    ax.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=5, frameon=False, columnspacing=1)  # not over the points
     ax.set_xticks([])
     ax.set_yticks([])
     return figure
@@ -136,6 +141,7 @@ def show_neighbours(result: Result, study: Study, x: np.ndarray, row: str) -> No
         cosine = unit @ unit[i]
         cosine[i] = -1
         j = int(cosine.argmax())
-        rows.append([" ".join(words[i]), labels[i], " ".join(words[j]), labels[j], float(cosine[j])])
+        one, near = (detokenised(" ".join(words[k])) for k in (i, j))
+        rows.append([one, labels[i], near, labels[j], float(cosine[j])])
     header = ["sentence", "label", "nearest", "label", "cosine"]
     result.table("Nearest sentences", header, rows, f"By the cosine of their vectors ({row}), among test sentences.")

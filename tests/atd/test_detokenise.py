@@ -12,7 +12,7 @@ from atd.detokenise import detokenised
     [
         ('" i do n\'t know , " he said ; ( so it was ) .', '"i don\'t know," he said; (so it was).'),
         ("it cost $ 5 , i think . « oui » !", "it cost $5, i think. «oui»!"),
-        ('the brig . " " i sailed , " he said , " and lost . " " aye', 'the brig." "i sailed," he said, "and lost." "aye'),
+        ('it lay . " " i saw , " he said , " a bay . " " aye', 'it lay." "i saw," he said, "a bay." "aye'),
         ("wait ... -- no", "wait... -- no"),
         ("the king ’s men ca n’t", "the king’s men can’t"),
     ],

@@ -200,7 +200,7 @@ def test_every_row_end_to_end(finished):
         "Confusion",
         "Sentence map",
         "Nearest sentences",
-        "Learning curves perplexity",
+        "Learning curves",
         "Chosen on dev",
     ):
         assert title in page

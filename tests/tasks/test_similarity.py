@@ -29,8 +29,9 @@ def test_word_phrase_and_list(folder, tmp_path):
     result = run(config(folder, query=["light", "the King"]), tmp_path)
     table = section(result, "Conditional word similarity")
     assert [row[0] for row in table.rows] == ["light", "the King"]
+    assert [name.partition(" under ")[0] for name in table.header] == ["query", "common", "only", "only"]
     for row in table.rows:
-        common, only_a, only_b = (set(filter(None, cell.split(", "))) for cell in row[3:])
+        common, only_a, only_b = (set(cell.split(", ")) - {"none"} for cell in row[1:])
         assert not common & only_a and not common & only_b and not only_a & only_b
     assert 0 <= result.rows["atd"]["common"] <= 5
     assert len(section(result, "Words that change most").rows) == 4
@@ -39,10 +40,11 @@ def test_word_phrase_and_list(folder, tmp_path):
 
 def test_without_names_the_least_alike_are_taken(folder, tmp_path):
     result = run(config(folder, query=None, a=None, b=None), tmp_path)
-    a, b = section(result, "Conditional word similarity").rows[0][1:3]
+    a, b = (name.removeprefix("only under ") for name in section(result, "Conditional word similarity").header[2:])
+    assert f"under {a} and under {b}" in result.verdict
     assert a != b and {a, b} <= set(load(folder).attributes)
     result = run(config(folder, query=None, a=NAMES[2], b=None), tmp_path)
-    assert section(result, "Conditional word similarity").rows[0][1] == NAMES[2]
+    assert section(result, "Conditional word similarity").header[2] == f"only under {NAMES[2]}"
 
 
 def test_rows_with_their_own_attributes(folder, tmp_path):
@@ -98,7 +100,7 @@ def test_words_that_an_attribute_hardly_uses_are_not_listed(folder, tmp_path):
     result = run(cfg, tmp_path)
     changed = {row[0] for row in section(result, "Words that change most").rows}
     assert "sea" in changed and not changed & {"ship", "whale"}
-    listed = ", ".join(section(result, "Conditional word similarity").rows[0][3:]).split(", ")
+    listed = ", ".join(section(result, "Conditional word similarity").rows[0][1:]).split(", ")
     assert "whale" in listed and "ship" not in listed
     cfg.task.min_count = 10
     with pytest.raises(AtdError, match="min_count=10: no word is used so often"):
