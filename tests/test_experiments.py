@@ -50,6 +50,19 @@ def bloggers(cache, tmp_path_factory) -> Path:
         return run_small(["data=table", f"data.path={path}", *columns])
 
 
+def test_kinds_of_blogger_have_the_names_that_the_corpus_gives_them(bloggers):
+    """The model of `bloggers` takes its names from the experiments; that of the corpus does not."""
+    import pyarrow as pa
+
+    import atd
+    from datamodules.readers.blogs import attribute_names
+
+    gender, age, industry = ["female", "male"], ["10s", "20s", "30s"], ["x"]
+    rows = [{"gender": g, "age_group": a, "industry": i} for g in gender for a in age for i in industry]
+    known = {name.rpartition("/")[0] for name in attribute_names(pa.Table.from_pylist(rows)).to_pylist()}
+    assert {name.rpartition("/")[0] for name in atd.load(bloggers).attributes} <= known
+
+
 @pytest.mark.parametrize("data", SAMPLES)
 @pytest.mark.parametrize("task", TRAINING)
 def test_a_task_runs_on_the_samples_it_fits_and_refuses_the_others(task, data):
