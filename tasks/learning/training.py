@@ -30,6 +30,11 @@ if TYPE_CHECKING:
 LOGGED = 20  # steps between two points of the training loss
 
 
+def tell(line: str) -> None:
+    """At once, in a file as well, where lines of a worker's would else follow the report."""
+    print(line, flush=True)
+
+
 class History(Callback):
     """The learning curve, kept in the checkpoint so that a resumed run draws the whole of it."""
 
@@ -41,7 +46,7 @@ class History(Callback):
     def on_train_start(self, trainer, module) -> None:
         if trainer.is_global_zero:
             done = f", {trainer.current_epoch} of them done" if trainer.current_epoch else ""
-            print(f"{self.name}: {trainer.max_epochs} epochs of {trainer.num_training_batches:,} steps at most{done}")
+            tell(f"{self.name}: {trainer.max_epochs} epochs of {trainer.num_training_batches:,} steps at most{done}")
 
     def on_train_epoch_start(self, trainer, module) -> None:
         self.since = time.monotonic()
@@ -51,7 +56,7 @@ class History(Callback):
         self.epochs.append({"epoch": trainer.current_epoch, **metrics})
         if trainer.is_global_zero:
             shown = "  ".join(f"{k} {v:.4g}" for k, v in sorted(metrics.items()))
-            print(f"{self.name} epoch {trainer.current_epoch + 1}: {shown}  ({time.monotonic() - self.since:.1f} s)")
+            tell(f"{self.name} epoch {trainer.current_epoch + 1}: {shown}  ({time.monotonic() - self.since:.1f} s)")
 
     def state_dict(self) -> dict[str, Any]:
         return {"epochs": self.epochs}
