@@ -16,6 +16,7 @@ from atd.lm import MultiplicativeLM, UnsharedLM
 from tasks.engine.result import Result
 from tasks.engine.settings import typed
 from tasks.engine.signals import Stopped
+from tasks.engine.wording import counted
 from tasks.explore.settings import FITS, Settings
 from tasks.learning.models import find_checkpoint, load
 
@@ -50,7 +51,10 @@ def run(cfg: DictConfig, out: Path) -> Result:
     with contextlib.suppress(KeyboardInterrupt, Stopped):  # the way to end it
         server.run(sockets=[listening])
     row = {"models": len(models), "load_seconds": loaded, "requests": server.server_state.total_requests}
-    return Result("explore", "explorer/models", {"explorer": row})
+    result = Result("explore", "explorer/models", {"explorer": row})
+    shown, answered = counted(len(models), "model"), counted(server.server_state.total_requests, "request")
+    result.verdict = f"The explorer showed {shown} and answered {answered}."
+    return result
 
 
 def listen(port: int) -> socket.socket:

@@ -113,6 +113,7 @@ def test_to_stop_it_is_its_regular_end(folder, tmp_path, monkeypatch, signum):
     finally:
         signal.signal(signum, before)
     assert result.rows["explorer"]["models"] == 1
+    assert result.verdict.startswith("The explorer showed 1 model and answered ")
 
 
 def settings(folder, seconds):
