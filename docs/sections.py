@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -74,8 +75,14 @@ class Section:
         return "\n\n".join([head, *section.get("paragraphs", []), *filter(None, [quotes])])
 
 
-def markdown(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
+NUMBER = re.compile(r"[-−]?\d[\d.,]*( ± [\d.]+)?( %)?$")
+
+
+def markdown(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table, its columns of numbers to the right."""
+    columns = list(zip(*rows, strict=True)) or [()] * len(header)
+    numeric = [all(NUMBER.match(str(cell)) for cell in column if str(cell)) for column in columns]
+    lines = [header, ["---:" if right else "---" for right in numeric], *rows]
     return "\n".join("| " + " | ".join(str(cell).replace("|", "\\|") for cell in line) + " |" for line in lines)
 
 
@@ -83,7 +90,8 @@ def made(record: Record) -> str:
     """How, and in what time."""
     first, *others = record["commands"]
     seeds = f" and {len(others)} more seeds" if others else ""
-    return f"Made by `{first}`{seeds}, {sum(record['seconds']) / 60:.0f} minutes."
+    minutes = round(sum(record["seconds"]) / 60)
+    return f"Made by `{first}`{seeds}, {minutes or 'less than 1'} minute{'s' if minutes > 1 else ''}."
 
 
 PERPLEXITY = {"perplexity": "perplexity", "perplexity_dev": "on dev"}

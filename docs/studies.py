@@ -45,8 +45,7 @@ STUDIES = (  # those of the paper first
     Study(
         "authorship",
         "experiment=authorship",
-        tables=("Conditional word similarity",),
-        figures=("effect_of_conditional_embeddings", "effect_of_inferred_vectors", "attribute_map"),
+        figures=("effect_of_conditional_embeddings", "effect_of_inferred_vectors"),
     ),
     Study(
         "similarity",

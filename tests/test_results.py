@@ -127,7 +127,8 @@ def test_what_a_report_shows_is_kept_with_the_record(results, tmp_path, monkeypa
     section = importlib.import_module("sections").Section("Title", "Says.", "mine", {"loss": "loss"})
     shown = section.text(results.load("mine"))
     assert "| atd | 1.0 |" in shown and "| a\\|b |" in shown and "![Map](results/mine-words_months.png)" in shown
-    assert "Other" not in shown and "Made by `python run.py`, 1 minutes." in shown
+    assert "Other" not in shown and "Made by `python run.py`, 1 minute." in shown
+    assert "|  | loss |\n| --- | ---: |" in shown and "| DT |\n| --- |" in shown
 
 
 def test_what_a_run_shows_is_added_to_its_record_alone(results, tmp_path, monkeypatch):
