@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from tasks.engine.sweep.report import Trial
 
 PRUNED = "#9aa4b2"
+FEW = 4  # numbers along an axis
 
 
 @picture
@@ -35,7 +36,7 @@ def history(trials: Sequence[Trial], metric: str, lower: bool) -> Figure:
     count_along(ax.xaxis)
     spread(ax, [t.value for t in trials if t.value is not None], lower)
     ax.grid(alpha=0.3)
-    ax.legend()
+    ax.legend(loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)  # beside the points, not over them
     return figure
 
 
@@ -58,7 +59,8 @@ def parallel_coordinates(trials: Sequence[Trial], names: Sequence[str], metric: 
         heights.append(height)
         ax.axvline(i, color="#5c6675", lw=0.8)
         for at, label in ticks:
-            ax.text(i + 0.03, at, label, fontsize=7.5, va="center")
+            above: dict[str, Any] = {"facecolor": "white", "edgecolor": "none", "pad": 0.8}
+            ax.text(i + 0.03, at, label, fontsize=7.5, va="center", zorder=4, bbox=above)
     for j, line in enumerate(np.array(heights).T):
         style: dict[str, Any] = {"color": COLOURS[0], "lw": 1.1, "alpha": 0.1 + 0.6 * j / len(done)}
         if j == len(done) - 1:
@@ -83,7 +85,9 @@ def scale(column: Sequence[Any]) -> tuple[np.ndarray, list[tuple[float, str]]]:
     if low == high:
         return np.full(len(values), 0.5), [(0.5, f"{low:.3g}")]
     log = low > 0 and high / low > 10
-    marks = np.geomspace(low, high, 4) if log else np.linspace(low, high, 4)
+    marks = np.geomspace(low, high, FEW) if log else np.linspace(low, high, FEW)
+    if len(different := np.unique(values)) <= FEW:
+        marks = different
     turn = np.log if log else np.asarray
 
     def place_of(x: np.ndarray) -> np.ndarray:
@@ -117,7 +121,7 @@ def curves(trials: Sequence[Trial], metric: str, best: Trial, lower: bool) -> Fi
                 style = {"color": PRUNED, "lw": 1, "ls": "--", "marker": "x"}
             if trial is best:
                 style = {"color": COLOURS[1], "lw": 2.4, "zorder": 3}
-            ax.plot(epochs, values, **style)
+            ax.plot([epoch + 1 for epoch in epochs], values, **style)
     ax.set_xlabel("epoch")
     ax.set_ylabel(metric)
     count_along(ax.xaxis)

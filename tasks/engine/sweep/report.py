@@ -15,9 +15,12 @@ from hydra.experimental.callback import Callback
 from omegaconf import DictConfig, OmegaConf
 
 from atd.files import write_whole
+from tasks.engine.numbers import number
 from tasks.engine.report import write_report
 from tasks.engine.result import Result
 from tasks.engine.sweep.search import assignments, read_metric
+from tasks.engine.synthetic import is_synthetic
+from tasks.engine.wording import counted
 
 HIDDEN = ("sweep", "cluster", "hydra", "resume")  # how a job was started, not what it was
 
@@ -184,10 +187,15 @@ def write_summary(multirun: Multirun, folder: Path, config: DictConfig) -> Path:
         row[m.primary.partition("/")[2]] = best.primary
     result = Result("sweep", f"best/{metric}", {"best": row}, lower_is_better=m.lower)
     states = ", ".join(f"{sum(t.state == s for t in m.trials)} {s}" for s in ("complete", "pruned", "failed"))
-    commands = [("run it again", m.command(best))]
+    result.verdict = (
+        f"Of {counted(len(m.trials), 'trial')} number {best.number} is the best: {metric.replace('_', ' ')} "
+        f"{number(best.final)} with {', '.join(best.settings) or 'the settings as they are'}."
+    )
+    result.text("Trials in all", [f"{states}."])
+    result.steps = [("Run the best again.", m.command(best))]  # as it was typed, unlike text
     if "seed" not in m.names:
-        commands.append(("with several seeds, for a figure to report", f"{m.command(best, 'seed')} seed=1,2,3 -m"))
-    result.text("Best settings", [f"Trial {best.number} of {len(m.trials)} ({states})."], commands)
+        again = f"{m.command(best, 'seed')} seed=1,2,3 -m"
+        result.steps.append(("Run it with several seeds, for a figure to report.", again))
     add_tables(result, m)
     add_figures(result, m)
     cfg = OmegaConf.masked_copy(config, [str(key) for key in config if key != "hydra"])
@@ -195,7 +203,15 @@ def write_summary(multirun: Multirun, folder: Path, config: DictConfig) -> Path:
     summary: dict[str, Any] = {"metric": m.metric, "value": best.value, "best": best.number, "command": m.command(best)}
     summary["trials"] = [vars(t) for t in m.trials]
     write_whole(folder / "summary.json", json.dumps(summary, indent=1, default=str) + "\n")
-    return write_report(result, folder, seconds, describe(cfg))
+    job = job_of(m, folder)
+    return write_report(result, folder, seconds, describe(cfg), job is not None and is_synthetic(job))
+
+
+def job_of(m: Multirun, folder: Path) -> DictConfig | None:
+    """The configuration of the best job: the folder's own does not know what the jobs were given."""
+    path = folder / str(m.best.number) / "config.yaml"
+    saved = OmegaConf.load(path) if path.is_file() else None
+    return saved if isinstance(saved, DictConfig) and "task" in saved else None
 
 
 def add_tables(result: Result, m: Multirun) -> None:
@@ -205,7 +221,7 @@ def add_tables(result: Result, m: Multirun) -> None:
 
     order = sorted(m.trials, key=rank)
     rows = [[t.number, *(t.params.get(n) for n in m.names), t.value, t.state, t.seconds, t.note] for t in order]
-    header = ["trial", *m.names, m.metric, "state", "seconds", ""]
+    header = ["trial", *m.names, m.metric, "state", "time, s", ""]
     note = "The best first. A pruned trial was worse than the median of those before it after as many epochs."
     result.table("Trials", header, rows, note if any(t.state == "pruned" for t in m.trials) else "")
     if "seed" not in m.names:

@@ -174,7 +174,9 @@ def test_the_report_of_a_grid(tmp_path):
     for n, (F, seed) in enumerate((F, seed) for F in (8, 16) for seed in (1, 2)):
         run = tmp_path / str(n)
         (run / ".hydra").mkdir(parents=True)
-        overrides = OmegaConf.create(["task=attributes", f"model.F={F}", f"seed={seed}"])
+        overrides = OmegaConf.create(["task=attributes", f"model.F={F}", f"seed={seed}", "+note=a , b"])
+        job = {"task": {"name": "attributes"}, "data": {"sample": True}, "checkpoint": None}
+        OmegaConf.save(OmegaConf.create(job), run / "config.yaml")
         OmegaConf.save(overrides, run / ".hydra/overrides.yaml")
         rows = {"atd": {"perplexity": 50.0 - F + seed, "perplexity_dev": 40.0 - F + seed}}
         metrics = {"primary_metric": "atd/perplexity", "value": 50.0 - F, "lower_is_better": True, "seconds": 2.0}
@@ -182,11 +184,14 @@ def test_the_report_of_a_grid(tmp_path):
             (run / "metrics.json").write_text(json.dumps({**metrics, "rows": rows}))
     multirun = read_grid(tmp_path)
     assert [t.state for t in multirun.trials] == ["complete"] * 3 + ["failed"]
-    assert multirun.command(multirun.best) == "python run.py task=attributes seed=1 model.F=16"
+    assert multirun.command(multirun.best) == "python run.py task=attributes '+note=a , b' seed=1 model.F=16"
     assert multirun.metric == "atd/perplexity_dev" and multirun.best.value == 25
     cfg = OmegaConf.create({"hydra": {}, "seed": 0})
     page = write_summary(multirun, tmp_path, cfg).read_text()
     assert "3 complete, 0 pruned, 1 failed" in page and "Means over seeds" in page
+    assert "Of 4 trials number 2 is the best: perplexity dev 25.0 with model.F=16, seed=1." in page
+    assert "&#39;+note=a , b&#39;" in page, "a command is as it was typed, and no text of a corpus"
+    assert "Synthetic sample" in page, "as the jobs are"
 
 
 def test_shares_of_variance_in_a_grid():
