@@ -58,9 +58,10 @@ def run(cfg: DictConfig, out: Path) -> Result:
     adds = show_verdict(result, models, trained, data)
     explain(result, data)
     result.figure("learning_curves", learning_curves(models.curves), "Validation perplexity after each epoch.")
-    show_maps(result, trained, idle=[name for name, d in adds.items() if d.low <= 0])
+    idle = [name for name, d in adds.items() if d.low <= 0]
+    show_maps(result, trained, idle)
     show_distinctive(result, data)
-    a, b = chosen_pair(task, trained)
+    a, b = chosen_pair(task, trained, idle)
     show_effects(result, trained, data, out)
     show_neighbours(result, trained, data, task.word, a, b)
     show_samples(result, trained, a, b, task, cfg.seed)

@@ -18,7 +18,7 @@ import numpy as np
 from atd.effects import Effects, effects_of_columns
 from atd.errors import AtdError
 from atd.files import write_whole
-from atd.vocabulary import SPECIALS
+from atd.vocabulary import SPECIALS, UNK_ID
 from tasks.attributes.prediction import values_of
 from tasks.engine.result import Result
 from tasks.engine.wording import listed
@@ -143,7 +143,8 @@ def show_column(result: Result, found: Effects, trained: Trained, column: Tested
         result.text(f"Words used otherwise by {name}", [f"{said} So no word certainly differs."])
         return
     rows = []
-    for i in sure[np.argsort(-found.low_W[sure], kind="stable")][:SHOWN]:
+    told = sure[found.words_W[sure] != UNK_ID]  # which stands for many words
+    for i in told[np.argsort(-found.low_W[told], kind="stable")][:SHOWN]:
         word = trained.vocabulary.words[found.words_W[i]]
         interval = f"{found.effect_W[i]:.2f} [{found.low_W[i]:.2f}, {found.high_W[i]:.2f}]"
         most = np.argsort(-found.documents_WA[i], kind="stable")[:COUNTED]  # the values whose texts have it most often

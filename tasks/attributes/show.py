@@ -76,12 +76,19 @@ def show_nearest(result: Result, column: str, similar: np.ndarray, labels: list[
     result.table(f"Nearest by {column}", [column, "nearest", "correlation"], rows)
 
 
-def chosen_pair(task: Settings, trained: Trained) -> tuple[str, str]:
-    """What the user named; otherwise the two least alike of one term, among those with most text."""
+def chosen_pair(task: Settings, trained: Trained, idle: Sequence[str] = ()) -> tuple[str, str]:
+    """What the user named; otherwise the two least alike of one term, among those with most text.
+
+    The term is the one with most attributes, of those of two or more that are not `idle` if there is one.
+    """
     if task.a is not None and task.b is not None:
         return task.a, task.b
     term_A = trained.design.term_A
-    among = largest(trained, np.flatnonzero(term_A == np.bincount(term_A).argmax()), COMPARED)
+    size_T = np.bincount(term_A)
+    names_T = ["/".join(trained.design.columns[q].name for q in term) for term in trained.design.terms]
+    telling_T = size_T * np.array([name not in idle for name in names_T])
+    term = (telling_T if telling_T.max() > 1 else size_T).argmax()
+    among = largest(trained, np.flatnonzero(term_A == term), COMPARED)
     x_AD, names = trained.model.vectors().detach().numpy(), trained.attributes
     one = task.a if task.a is not None else task.b
     if one is not None:

@@ -43,7 +43,13 @@ def show_distinctive(result: Result, data: Corpus) -> None:
         for value, has_n in values:
             own_V = np.bincount(word_P[has_n[document_P]], minlength=V)
             words = distinctive(own_V, total_V - own_V)
-            rows.append([value, int(has_n.sum()), listed(data.vocabulary.words[w] for w in words) or "none"])
+            rows.append(
+                [
+                    value.removeprefix(f"{column}="),
+                    int(has_n.sum()),
+                    listed(data.vocabulary.words[w] for w in words) or "none",
+                ]
+            )
         result.table(
             f"Distinctive words by {column}",
             [column, "documents", "words that more of its documents have than others"],

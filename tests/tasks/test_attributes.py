@@ -15,7 +15,8 @@ from atd.models import build
 from atd.ragged import offsets_of
 from atd.vocabulary import Vocabulary
 from tasks.attributes.columns import guessed_vectors, indicators, leavings
-from tasks.attributes.effects import columns_of_numbers
+from tasks.attributes.effects import columns_of_numbers, rate
+from tasks.attributes.show import chosen_pair
 from tasks.attributes.verdict import lower, sentences, verdict
 from tasks.attributes.words import distinctive
 from tasks.learning.controls import Difference, paired_difference
@@ -131,3 +132,24 @@ def test_numbers_between_knots_are_read_back():
     (found,) = columns_of_numbers(texts, SimpleNamespace(design=design))
     assert found.name == "year" and found.is_number
     np.testing.assert_allclose(found.value_n, number_n, rtol=1e-5)
+
+
+def test_the_pair_shown_is_of_a_column_that_adds_something():
+    """The column with most values, unless it is known to add nothing and another adds something."""
+    design = SimpleNamespace(
+        term_A=np.array([0, 0, 1, 1, 1]),
+        terms=((0,), (1,)),
+        columns=(SimpleNamespace(name="age"), SimpleNamespace(name="industry")),
+        words_A=np.array([]),
+    )
+    x_AD = torch.from_numpy(np.random.default_rng(0).normal(size=(5, 4)))
+    model = SimpleNamespace(vectors=lambda: x_AD)
+    trained = SimpleNamespace(design=design, attributes=["10s", "20s", "arts", "law", "law2"], model=model)
+    task = SimpleNamespace(a=None, b=None)
+    assert set(chosen_pair(task, trained)) <= {"arts", "law", "law2"}
+    assert set(chosen_pair(task, trained, ["industry"])) == {"10s", "20s"}
+    assert set(chosen_pair(task, trained, ["industry", "age"])) <= {"arts", "law", "law2"}
+
+
+def test_a_small_rate_has_even_digits():
+    assert [rate(q) for q in (5e-8, 0.0001, 0.04731)] == ["< 0.0001", "0.0001", "0.0473"]
