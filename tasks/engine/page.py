@@ -27,7 +27,7 @@ figure { margin: 1.2rem 0 } img { display: block; max-width: max(100%, 38rem); b
 @media (prefers-color-scheme: light) { img { mix-blend-mode: multiply } } /* so that the shade of what scrolls shows */
 blockquote { margin: .6rem 0; padding: .5rem .9rem; background: var(--tint); border-left: 3px solid #4c78a8;
   overflow-wrap: anywhere } blockquote b { display: block; font-size: .85rem; color: var(--soft) }
-pre { background: var(--tint); padding: .8rem; overflow-x: auto; font-size: .82rem }
+pre { background: var(--tint); padding: .8rem; font-size: .82rem; white-space: pre-wrap; overflow-wrap: anywhere }
 """
 
 TEMPLATE = """<!doctype html>

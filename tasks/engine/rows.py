@@ -91,7 +91,7 @@ def run_rows(
     rows = list(rows)
     waiting = {row.name: row for row in rows}
     jobs = sum(len(row.seeds) for row in rows)
-    if len(rows) > 1:
+    if jobs and len(rows) > 1:
         print(plan_of(rows, jobs), flush=True)
     with Progress(disable=workers == 1 or not jobs) as progress:  # a training in this process draws its own bar
         bar = progress.add_task("rows", total=jobs)
