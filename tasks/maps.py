@@ -20,13 +20,15 @@ from tasks.engine.check import Fits
 from tasks.engine.result import Result
 from tasks.engine.settings import typed
 from tasks.figures.charts import heatmap
-from tasks.figures.maps import dendrogram, groups_of, neighbours_kept, project, scatter_map
+from tasks.figures.maps import OTHER, dendrogram, groups_of, neighbours_kept, project, scatter_map
 from tasks.learning.models import trained_model
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
 
 DRAWN = 2000  # attributes: of every two the likeness is shown
+USUAL = "^[^-/]+"  # of conf/task/maps.yaml: the family of names such as austen-emma
+COLUMN = "^[^=]+(?==)"  # of names such as age=20s
 NUMBERED = 60  # attributes up to which the correlation matrix can be read
 
 FITS = Fits()
@@ -54,11 +56,11 @@ def run(cfg: DictConfig, out: Path) -> Result:
     few = "" if len(shown) == len(every[0]) else f" The {len(shown):,} with most text, of {len(every[0]):,}."
     points = project(x_AD, task.method, task.perplexity, cfg.seed)
     kept = neighbours_kept(x_AD, points)
-    groups = groups_of(names, task.colour)
+    groups = groups_of(names, colour_of(names, task.colour))
     result = Result("maps", "atd/neighbours_kept", {"atd": {"neighbours_kept": kept}})
     result.figure(
         "attribute_map",
-        scatter_map(points, names, groups),
+        scatter_map(points, names, groups if set(groups) != {OTHER} else None),
         f"Attribute vectors in the plane ({task.method}): near = alike. {kept:.0f} % of each attribute's five "
         f"nearest are among its five nearest on the map.{few}",
     )
@@ -74,6 +76,11 @@ def run(cfg: DictConfig, out: Path) -> Result:
     mixes(result, *every, as_list(task.mix), task.shown)
     write_csv(out / "attribute_map.csv", names, points, groups)
     return result
+
+
+def colour_of(names: Sequence[str], colour: str) -> str:
+    """What was asked for; where nothing was and every name says its column, that."""
+    return COLUMN if colour == USUAL and all("=" in name for name in names) else colour
 
 
 def verdict(names: Sequence[str], similar: np.ndarray, kept: float) -> str:

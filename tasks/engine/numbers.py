@@ -11,7 +11,7 @@ from tasks.engine.result import Spread
 MOST = 6  # decimal places
 UNITS = {  # of metrics, by their names
     "%": r"(.*accuracy.*|(fine|binary)(_dev)?|(heldout|retrieval|sib200|taxi1500)(_.*)?|words_.*|style_.*"
-    r"|calibration_error|mixes_between|nearest_.*|unknown_words|variety|copied|above_atd.*|below_lbl|typology|gender|industry|fluency"
+    r"|calibration_error|mixes_between|nearest_.*|unknown_words|variety|copied|above_atd.*|below_lbl|typology|gender|age|industry|fluency"
     r"|neighbours_kept|own_above_others|converged|coverage|p_below_5%|shuffles_without_find|false_when_.*)",
     "s": r"(.*_)?seconds",
     "ms": r"(.*_)?milliseconds",
@@ -48,7 +48,7 @@ def number(cell: object, places: int | None = None) -> str:
 def decimals(values: Iterable[float]) -> int:
     """Decimal places that show the largest of some numbers to three or four digits."""
     largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
-    if largest >= 10 or not largest:
+    if largest >= 10 or largest < NOTHING:
         return 1
     return 3 if largest >= 0.1 else min(2 - math.floor(math.log10(largest)), MOST)
 

@@ -4,7 +4,7 @@ from omegaconf import OmegaConf
 
 from atd.errors import AtdError
 from tasks.figures.maps import dendrogram, groups_of, neighbours_kept, project, scatter_map
-from tasks.maps import DRAWN, largest, run
+from tasks.maps import DRAWN, colour_of, largest, run
 from tests.tasks.tiny_model import NAMES, write_checkpoint
 
 
@@ -52,6 +52,13 @@ def test_groups_by_pattern():
     assert groups_of(names, "^[^-/]+") == ["austen", "austen", "other", "m", "m"]
     with pytest.raises(AtdError, match="not a regular expression"):
         groups_of(names, "(")
+
+
+def test_attributes_of_several_columns_are_coloured_by_column():
+    names = ["age=10s", "age=20s", "industry=Non-Profit", "industry=Non-Fiction", "industry=Law"]
+    usual = OmegaConf.load("conf/task/maps.yaml").task.colour
+    assert groups_of(names, colour_of(names, usual)) == ["age", "age", "industry", "industry", "industry"]
+    assert colour_of(names, "=.") == "=." and colour_of([*names, "austen-emma"], usual) == usual
 
 
 def test_the_task(tmp_path):

@@ -103,7 +103,7 @@ def test_numbers_read_well():
 def test_the_numbers_of_a_column_have_even_digits():
     rows = [["a", 80.25, 0.0004], ["b", 7.5, 0.25], ["c", None, 1], ["d", float("nan"), 0.5]]
     assert lines(rows) == [["a", "80.2", "0.0004"], ["b", "7.5", "0.250"], ["c", "", "1"], ["d", "–", "0.500"]]
-    assert lines([]) == []
+    assert lines([]) == [] and lines([[2e-17], [None]]) == [["0.0"], [""]]
 
 
 def test_heads_of_columns_say_what_is_counted():
