@@ -81,3 +81,21 @@ def test_every_module_and_every_file_of_the_configuration_has_its_place(site):
     for path in (ROOT / "conf").glob("*/*.yaml"):
         (page,) = [page for file, page in site.items() if file.match(f"configuration/{path.parent.name}.html")]
         assert path.stem in page.anchors, path
+
+
+def test_a_mark_of_a_text_is_no_tag(site):
+    """<s> of a docstring struck out the rest of its page."""
+    struck = [path.name for path in site if re.search(r"<(s|unk|says)>", path.read_text(encoding="utf-8"))]
+    assert struck == []
+
+
+def test_names_of_places_do_not_repeat_on_a_page(site):
+    for path in site:
+        names = re.findall(r'<[^>]+? id="([^"]+)"', path.read_text(encoding="utf-8"))
+        assert len(names) == len(set(names)), path.name
+
+
+def test_columns_have_room_and_numbers_stay_whole(site):
+    pages = {path.name: path.read_text(encoding="utf-8") for path in site}
+    assert '<th style="min-width' in pages["reliability.html"]
+    assert ">7.7e-3</span>" in pages["inference-speed.html"] and "14.9\u00a0s" in pages["inference-speed.html"]
