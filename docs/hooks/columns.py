@@ -13,7 +13,7 @@ HEAD = re.compile(r"<th(?: style=\"([^\"]*)\")?>")
 CODE = re.compile(r"(?<=<code>)[^<]+(?=</code>)")
 SEAM = re.compile(r"(?<=[\w>\])}])([/=,])(?=[\w<\[({'\"*])")
 
-LINES = 6  # a cell should not be higher
+LINES = 5  # a cell should not be higher
 WIDEST = 18  # em
 
 
