@@ -11,6 +11,7 @@ import contextlib
 import hashlib
 import itertools
 import json
+import logging
 import os
 import random
 import shutil
@@ -144,6 +145,7 @@ def train_tagger(train: pa.Table, dev: pa.Table, recipe: Recipe, language: str =
         "subword_features": True,
     }
     nlp.add_pipe("tagger", config={"model": {"@architectures": "spacy.Tagger.v2", "tok2vec": embedding}})
+    logging.getLogger("spacy").setLevel(logging.WARNING)  # it says twice that it begins
     with _seeded(recipe.seed):
         chosen = np.arange(len(train)) if recipe.half is None else np.arange(recipe.half, len(train), 2)
         examples = _examples(nlp, train.take(pa.array(chosen[: recipe.sentences])))

@@ -20,7 +20,7 @@ from tasks.engine.settings import typed
 from tasks.figures.charts import learning_curves
 from tasks.learning.comparison import compare_models
 from tasks.learning.controls import COUNTS, available, control_models
-from tasks.learning.corpora import open_corpus
+from tasks.learning.corpora import opened
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -38,7 +38,7 @@ OF_JOINING = ("no-attributes",)  # beside a model that was there before: the oth
 def run(cfg: DictConfig, out: Path) -> Result:
     task = typed(Settings, cfg.task)
     check_controls(cfg, task)
-    data = open_corpus(cfg)
+    data = opened(cfg)
     controls = usual_controls(cfg, data) if task.controls is None else list(task.controls)
     check_names(task, data)
     for line in describe(data):

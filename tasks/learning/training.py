@@ -21,6 +21,7 @@ from tasks.engine import processes
 from tasks.engine.precision import precision_of
 from tasks.engine.quiet import quieten
 from tasks.engine.sweep.pruning import pruning
+from tasks.engine.wording import counted
 from tasks.learning.checkpoints import BEST, FINISHED, Best, Last, WholeFiles, curve_of, resume_point
 from tasks.learning.stopping import Stopping
 
@@ -46,7 +47,8 @@ class History(Callback):
     def on_train_start(self, trainer, module) -> None:
         if trainer.is_global_zero:
             done = f", {trainer.current_epoch} of them done" if trainer.current_epoch else ""
-            tell(f"{self.name}: {trainer.max_epochs} epochs of {trainer.num_training_batches:,} steps at most{done}")
+            epochs = counted(trainer.max_epochs, "epoch")
+            tell(f"{self.name}: {epochs} of {counted(trainer.num_training_batches, 'step')} at most{done}")
 
     def on_train_epoch_start(self, trainer, module) -> None:
         self.since = time.monotonic()
