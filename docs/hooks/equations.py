@@ -17,10 +17,15 @@ def keep(html: str) -> str:
     return f"@equation{len(equations) - 1}@"
 
 
+def mathml(latex: str, display: str = "inline") -> str:
+    """The bars of a norm as high as what they hold, not as the fraction beside them."""
+    return convert(latex, display=display).replace("<mo>&#x02016;</mo>", '<mo stretchy="false">&#x02016;</mo>')
+
+
 def on_page_markdown(markdown: str, **_) -> str:
     equations.clear()
-    markdown = BLOCK.sub(lambda m: keep(f'<div class="equation">{convert(m[1], display="block")}</div>'), markdown)
-    return INLINE.sub(lambda m: keep(convert(m[1])), markdown)
+    markdown = BLOCK.sub(lambda m: keep(f'<div class="equation">{mathml(m[1], "block")}</div>'), markdown)
+    return INLINE.sub(lambda m: keep(mathml(m[1])), markdown)
 
 
 def on_page_content(html: str, **_) -> str:

@@ -11,7 +11,7 @@ HELD = re.compile(
     r"|(?<=\d) (?=to [−+]?[\d.]+\))|(?<=\d\u00a0to) (?=[−+]?[\d.])|(?<=\d) (?=/ \.?\d)"
 )
 EXPONENT = re.compile(r"\d[\d.]*e[-−]\d+")
-NUMBERS = re.compile(r"(?<=>)(?:to|[\s\d.,;/±%()−–+-]){3,16}(?=</td>)")
+NUMBERS = re.compile(r"(?<=>)(?:to|[\s\d.,;/±%()−–+-]){3,14}(?=</td>)")
 
 
 def held(text: str) -> str:
