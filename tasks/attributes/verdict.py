@@ -110,7 +110,8 @@ def verdict(columns: list[str], above: Mapping[str, Difference], adds: Mapping[s
 
 
 def brackets(d: Difference) -> str:
-    return f"{d.percent:.1f} % [{d.low:.1f}, {d.high:.1f}]"
+    percent, low, high = (round(value, 1) + 0.0 for value in (d.percent, d.low, d.high))  # no −0.0
+    return f"{percent:.1f} % [{low:.1f}, {high:.1f}]"
 
 
 def listing(names: list[str]) -> str:

@@ -50,6 +50,7 @@ def test_the_verdict_is_a_sentence_for_laymen():
         "intervals."
     )
     assert "neither more nor less" in verdict(["book"], {"lbl": Difference(0.1, -0.2, 0.4)}, {})
+    assert "(0.0 % [-0.6, 0.5])" in verdict(["book"], {"lbl": Difference(-0.01, -0.6, 0.5)}, {})
     assert "1.0 % [0.5, 1.5] LESS predictable" in verdict(["book"], {"lbl": Difference(-0.99, -1.48, -0.5)}, {})
 
 
