@@ -17,6 +17,7 @@ from tasks.authors.study import Study
 from tasks.engine.result import Result
 from tasks.engine.rows import Store, run_rows
 from tasks.engine.settings import typed
+from tasks.learning.doc2vec import check_gensim
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -26,6 +27,7 @@ __all__ = ["FITS", "Settings", "run"]
 
 def run(cfg: DictConfig, out: Path) -> Result:
     task = typed(Settings, cfg.task)
+    check_gensim(row for row in task.controls if row == "doc2vec")
     study = Study(cfg, task)
     outcomes = run_rows(rows_of(study, cfg, task, out), Store(out / "rows", bool(cfg.resume)), task.workers)
     study.open()

@@ -8,6 +8,7 @@ interval and a test over documents. Here it is held against what was planted, an
 from __future__ import annotations
 
 from collections.abc import Mapping
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,6 +34,8 @@ def run(cfg: DictConfig, out: Path) -> Result:
     task = typed(Settings, cfg.task)
     if not task.documents or not task.shares:
         raise AtdError("task.documents or task.shares: empty; give at least one number of each")
+    if find_spec("gensim") is None:
+        raise AtdError("task=effects: the rival compass needs gensim; pip install gensim")
     result = Result("effects", "effects/power", {"effects": {}})
     calibration(result, task, cfg.seed)
     coverage(result, task, cfg.seed)

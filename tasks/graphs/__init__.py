@@ -16,6 +16,7 @@ from tasks.engine.settings import typed
 from tasks.graphs.report import scores, show_leads, show_map, show_scores, verdict
 from tasks.graphs.rows import rows_of, sets_of
 from tasks.graphs.settings import FITS, Settings
+from tasks.learning.doc2vec import check_gensim
 
 if TYPE_CHECKING:
     from omegaconf import DictConfig
@@ -25,6 +26,7 @@ __all__ = ["FITS", "Settings", "run"]
 
 def run(cfg: DictConfig, out: Path) -> Result:
     task = typed(Settings, cfg.task)
+    check_gensim(row for row in task.rows if row.startswith("graph2vec"))
     sets = sets_of(cfg, task)
     outcomes = run_rows(rows_of(cfg, task, out), Store(out / "rows", bool(cfg.resume)), task.workers)
     rows = {row: scores({name: outcomes[f"{row}-{name}"] for name in sets}) for row in task.rows}

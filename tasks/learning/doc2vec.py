@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import logging
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,12 +19,16 @@ if TYPE_CHECKING:
     from gensim.models.doc2vec import Doc2Vec
 
 
+def check_gensim(rows: Iterable[str]) -> None:
+    """Before anything is trained: it is no part of the platform, since its licence is not as permissive."""
+    if (row := next(iter(rows), None)) is not None and find_spec("gensim") is None:
+        raise AtdError(f"the row {row} needs gensim; pip install gensim, or leave the row out")
+
+
 def train_dbow(texts: Sequence[list[str]], D: int, window: int, min_count: int, epochs: int, seed: int) -> Doc2Vec:
     """Trained on tokenised texts."""
-    try:
-        from gensim.models.doc2vec import Doc2Vec, TaggedDocument
-    except ImportError:
-        raise AtdError("the row doc2vec needs gensim; pip install gensim, or leave the row out") from None
+    from gensim.models.doc2vec import Doc2Vec, TaggedDocument
+
     logging.getLogger("gensim").setLevel(logging.WARNING)
     return Doc2Vec(
         [TaggedDocument(text, [i]) for i, text in enumerate(texts)],

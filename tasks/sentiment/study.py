@@ -25,6 +25,7 @@ from datamodules.treebank import Treebank
 from tasks.engine.rows import Outcome
 from tasks.engine.settings import typed
 from tasks.learning.corpora import open_corpus
+from tasks.learning.doc2vec import check_gensim
 from tasks.learning.language_model import LanguageModel, optim_of
 from tasks.learning.models import build
 from tasks.learning.training import fit
@@ -90,6 +91,7 @@ def open_study(cfg: DictConfig, out: Path) -> Study:
         if cfg.data[key] != value:
             raise AtdError(f"data.{key}={cfg.data[key]}: the rows of task=sentiment choose their texts; leave it out")
     check_protocol(cfg, task.rows)
+    check_gensim(row for row in task.rows if row == "doc2vec")
     data = cast("Treebank", open_corpus(cfg))
     words = start_words(cfg.model.vectors, cfg.model.K, data.vocabulary, data.sentences("train"))
     return Study(cfg, task, out, data, words)
