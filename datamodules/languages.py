@@ -25,6 +25,7 @@ from atd.windows import WindowLoader
 from datamodules.corpus import Corpus, by_split, sample_folder
 from datamodules.encode import count_vocabulary, ids
 from datamodules.readers import bible, monolingual
+from datamodules.readers.files import missing
 from datamodules.readers.parallel import find_pairs, read_pairs
 
 UNITS = ("word", "character")
@@ -61,6 +62,8 @@ class Languages(Corpus):
             raise AtdError("data.matched=true: only verses of data.sources=[bible] can be matched")
         self.path = sample_folder(self.cache) if sample else self.path
         self.languages = list(languages) if languages is not None else bible.languages(self.path)
+        if languages is None and not self.languages:
+            raise missing("Bibles", self.path, *(self.path / folder / "<language>.tsv" for folder in bible.FOLDERS))
         if len(self.languages) < 2:
             raise AtdError(f"{self.path}: language vectors need two languages or more, found {self.languages}")
         self.sources = list(sources)

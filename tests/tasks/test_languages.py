@@ -89,9 +89,11 @@ def test_characters():
 
 def test_wrong_settings_are_named(tmp_path, cache):
     common = {"name": "b", "context": 2, "batch_size": 4, "seed": 0, "cache": cache}
-    with pytest.raises(AtdError, match="two languages or more"):
+    with pytest.raises(AtdError, match="no Bibles here"):
         Languages(path=tmp_path / "nowhere", **common)
     root = bibles(tmp_path, en={"Gen.1.1": "a"}, de={"Gen.1.2": "b"})
+    with pytest.raises(AtdError, match="two languages or more"):
+        Languages(path=root, languages=["en"], **common)
     with pytest.raises(AtdError, match="no verse is in all languages"):
         Languages(path=root, **common).texts()
     with pytest.raises(AtdError, match=r"data.unit=syllable: must be one of word, character"):
