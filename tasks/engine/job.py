@@ -213,7 +213,7 @@ def show(result: Result, report: Path) -> None:
     for row in lines(scores.rows):
         table.add_row(*row)
     console = Console(width=None if sys.stdout.isatty() else 150, markup=False, emoji=False)  # names are text
-    console.print(f"{result.task}: {result.primary} = {number(result.value)}", highlight=False, soft_wrap=True)
+    console.print(f"{result.task}: {result.primary} = {number(result.shown)}", highlight=False, soft_wrap=True)
     console.print(table)
     console.print(first_sentence(result), highlight=False, soft_wrap=True)
     console.print(f"report: {report}", highlight=False, soft_wrap=True)

@@ -30,6 +30,8 @@ def number(cell: object, places: int | None = None) -> str:
     """A cell as text; floats with so many decimal places, or as many as they need when they stand alone."""
     if cell is None:
         return ""
+    if isinstance(cell, Spread) and not math.isfinite(cell.mean):
+        cell = cell.mean
     if isinstance(cell, Spread):
         places = decimals([cell.mean]) if places is None else places
         return f"{number(cell.mean, places)} ± {cell.sd:.{places}f}"

@@ -52,9 +52,9 @@ def write_report(result: Result, out: Path, seconds: float, facts: dict, sample:
     html = page.render(
         task=result.task,
         primary=result.primary,
-        value=result.value,
+        value=result.shown,
         duration=duration(seconds),
-        verdict=first_sentence(result),
+        verdict=first_sentence(result).replace(" %", "\u00a0%"),  # a number and its sign stay in a line
         banner=SYNTHETIC if sample else "",
         sections=[_section(section, out) for section in sections],
         steps=result.steps,

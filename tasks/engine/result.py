@@ -80,6 +80,12 @@ class Result:
         row, metric = self.primary.split("/", 1)
         return float(self.rows[row][metric])
 
+    @property
+    def shown(self) -> float | int:
+        """The same as it stands in the rows: a count is a whole number."""
+        row, metric = self.primary.split("/", 1)
+        return self.rows[row][metric]
+
     def table(self, title: str, header: Sequence[str], rows: Sequence[Sequence], note: str = "") -> None:
         self.sections.append(Table(title, header, rows, note))
 

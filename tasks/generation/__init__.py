@@ -69,8 +69,8 @@ def verdict(rows: Mapping[str, Mapping[str, float]]) -> str:
     own, style = rows["atd"], {name: rows[name]["style_accuracy"] for name in ("atd", "real text", "chance")}
     less = f", {own['below_lbl']:.0f} % below a model that knows no attributes" if "below_lbl" in own else ""
     return (
-        f"Held-out text has perplexity {own['perplexity']:.1f}{less}. Of samples {style['atd']:.0f} % are taken for "
-        f"what they were asked to be, of real text {style['real text']:.0f} % (chance: {style['chance']:.0f} %)."
+        f"Held-out text has perplexity {own['perplexity']:.1f}{less}. Of samples {style['atd']:.1f} % are taken for "
+        f"what they were asked to be, of real text {style['real text']:.1f} % (chance: {style['chance']:.1f} %)."
     )
 
 

@@ -128,7 +128,9 @@ def report(
     )
     header = ["writer", "temperature", "style, %", "fluency, % of real", "copied, %", "variety, %"]
     rows: list[list] = [
-        [n, f"{t:g}", p.style, p.fluency, p.copied, p.variety] for n, curve in curves.items() for t, p in curve.items()
+        [n, f"{t:.2f}", p.style, p.fluency, p.copied, p.variety]
+        for n, curve in curves.items()
+        for t, p in curve.items()
     ]
     rows += [[name, None, p.style, p.fluency, p.copied, p.variety] for name, p in texts.items()]
     meaning = "; ".join(f"{name}: {says}" for name, says in MEANING.items() if name in curves)

@@ -16,7 +16,7 @@ from tasks.engine.canvas import axes, picture, plain_decades
 from tasks.engine.next_steps import next_steps
 from tasks.engine.numbers import lines, number, with_unit
 from tasks.engine.report import FOLDED, kinds_of, spaced, write_metrics, write_report
-from tasks.engine.result import Result
+from tasks.engine.result import Result, Spread
 from tasks.engine.sentence import first_sentence
 from tasks.engine.synthetic import is_synthetic
 from tasks.figures.charts import bars, heatmap, intervals, learning_curves
@@ -96,8 +96,8 @@ def test_a_spread_stands_beside_its_mean():
 
 
 def test_numbers_read_well():
-    shown = [number(v) for v in (1.23456, 123.456, 7, None, "x", 0.00012345, 7e-17)]
-    assert shown == ["1.235", "123.5", "7", "", "x", "0.000123", "0.0"]
+    shown = [number(v) for v in (1.23456, 123.456, 7, None, "x", 0.00012345, 7e-17, Spread(float("nan"), float("nan")))]
+    assert shown == ["1.235", "123.5", "7", "", "x", "0.000123", "0.0", "–"]
 
 
 def test_the_numbers_of_a_column_have_even_digits():
@@ -118,8 +118,10 @@ def test_the_first_sentence_says_what_was_found(tmp_path):
     assert first_sentence(beaten) == "atd has accuracy 76.5 %; of 3 rows lexicon is best with 90.0 %."
     best = Result("x", "atd/perplexity", result().rows, lower_is_better=True)
     assert first_sentence(best) == "atd has the best perplexity of 2 rows, 12.3; next is lbl with 20.0."
-    page = write_report(Result("x", "atd/accuracy", rows, verdict="Yes."), tmp_path, 3700, FACTS).read_text()
-    assert '<p class="verdict">Yes.</p>' in page and "1 h 1 min" in page
+    page = write_report(Result("x", "atd/accuracy", rows, verdict="5 %."), tmp_path, 3700, FACTS).read_text()
+    assert '<p class="verdict">5\u00a0%.</p>' in page and "1 h 1 min" in page
+    counted = write_report(Result("x", "atd/files", {"atd": {"files": 6}}), tmp_path, 1, FACTS).read_text()
+    assert "atd/files = <b>6</b>" in counted
 
 
 def test_long_tables_are_folded_and_other_programs_read_them_whole(tmp_path):
