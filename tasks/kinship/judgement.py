@@ -168,7 +168,8 @@ class Judge:
         """What was found, in a sentence."""
         if "atd" not in rows:
             return ""
-        said = f"The nearest language is a relative for {rows['atd']['family_accuracy']:.1f} % of the languages by the model's vectors"
+        own = rows["atd"]["family_accuracy"]
+        said = f"The nearest language is a relative for {own:.1f} % of the languages by the model's vectors"
         others = [name for name in ("ngrams", "ngrams-reduced", "verse-ngrams") if name in rows]
         beside = ", ".join(f"{rows[name]['family_accuracy']:.1f} by {name}" for name in others)
         return f"{said}; {beside or 'nothing was counted beside it'}."
