@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 
 from lines import Record
 
+from atd.detokenise import detokenised
+
 INTRODUCTION = """# Results
 
 Every table and figure of the paper, and what goes beyond it: ours beside baselines, controls and published numbers.
@@ -71,7 +73,7 @@ class Section:
         if "rows" in section:
             note = section.get("note", "")
             return "\n\n".join(filter(None, [head, markdown(section["header"], section["rows"]), note]))
-        quotes = "\n>\n".join(f"> **{label}**: {text}" for label, text in section.get("samples", []))
+        quotes = "\n>\n".join(f"> **{label}**: {detokenised(text)}" for label, text in section.get("samples", []))
         return "\n\n".join([head, *section.get("paragraphs", []), *filter(None, [quotes])])
 
 
