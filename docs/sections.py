@@ -57,7 +57,7 @@ class Section:
             [name, *("" if n is None else f"{n:.{self.digits}f}" for n in numbers)]
             for name, numbers in self.published.items()
         ]
-        return markdown(["", *self.metrics.values()], lines)
+        return markdown(["row", *self.metrics.values()], lines)
 
     def _cell(self, scores: Mapping[str, float], metric: str) -> str:
         if metric not in scores:

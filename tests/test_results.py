@@ -128,7 +128,7 @@ def test_what_a_report_shows_is_kept_with_the_record(results, tmp_path, monkeypa
     shown = section.text(results.load("mine"))
     assert "| atd | 1.0 |" in shown and "| a\\|b |" in shown and "![Map](results/mine-words_months.png)" in shown
     assert "Other" not in shown and "Made by `python run.py`, 1 minute." in shown
-    assert "|  | loss |\n| --- | ---: |" in shown and "| DT |\n| --- |" in shown
+    assert "| row | loss |\n| --- | ---: |" in shown and "| DT |\n| --- |" in shown
 
 
 def test_what_a_run_shows_is_added_to_its_record_alone(results, tmp_path, monkeypatch):

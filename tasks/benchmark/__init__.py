@@ -122,12 +122,13 @@ def details(row: dict[str, float]) -> str:
 def tables(result: Result, bench: Bench, wanted: set[str]) -> None:
     threads, device = torch.get_num_threads(), bench.device.type
     met = sum(bool(row["ok"]) for row in result.rows.values())
+    result.verdict = f"{met} of {len(result.rows)} targets are met."
     result.text(
         "What was done",
         [
-            f"{met} of {len(result.rows)} targets met, on {threads} thread{'s' if threads > 1 else ''} ({device}). "
-            f"Every measurement alternates ours and the rival, {bench.rounds} rounds after a warm-up; the ratio is the "
-            "median over rounds, low and high are its 10th and 90th percentile.",
+            f"Measured on {threads} thread{'s' if threads > 1 else ''} ({device}). Every measurement alternates ours and "
+            f"the rival, {bench.rounds} rounds after a warm-up; the ratio is the median over rounds, low and high are its "
+            "10th and 90th percentile.",
             "Where `at most` is true the ratio should be small; for growth it is an exponent.",
         ],
     )

@@ -102,7 +102,7 @@ def power(result: Result, task: Settings, seed: int) -> None:
             rows.append([documents, share, name, *at_rates, *declared(several)])
         drawn = power_curves({name: several[0].curve() for name, several in scores.items()})
         caption = (
-            f"{documents} documents, {100 * share:.0f} % of the occurrences swapped under one value, in the first text."
+            f"{documents:,} documents, {100 * share:.0f} % of the occurrences swapped under one value, in the first text."
         )
         title = f"Power: {documents:,} documents, {100 * share:.0f} % swapped"
         result.figure(f"power_{documents}_{100 * share:.0f}", drawn, caption, title)
