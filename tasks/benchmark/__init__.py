@@ -126,9 +126,9 @@ def tables(result: Result, bench: Bench, wanted: set[str]) -> None:
     result.text(
         "What was done",
         [
-            f"Measured on {threads} thread{'s' if threads > 1 else ''} ({device}). Every measurement alternates ours and "
-            f"the rival, {bench.rounds} rounds after a warm-up; the ratio is the median over rounds, low and high are its "
-            "10th and 90th percentile.",
+            f"Measured on {threads} thread{'s' if threads > 1 else ''} ({device}). Every measurement alternates ours "
+            f"and the rival, {bench.rounds} rounds after a warm-up; the ratio is the median over rounds, low and high "
+            "are its 10th and 90th percentile.",
             "Where `at most` is true the ratio should be small; for growth it is an exponent.",
         ],
     )

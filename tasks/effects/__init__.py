@@ -101,9 +101,8 @@ def power(result: Result, task: Settings, seed: int) -> None:
             best.setdefault(name, []).append(at_rates[1])
             rows.append([documents, share, name, *at_rates, *declared(several)])
         drawn = power_curves({name: several[0].curve() for name, several in scores.items()})
-        caption = (
-            f"{documents:,} documents, {100 * share:.0f} % of the occurrences swapped under one value, in the first text."
-        )
+        swapped = f"{100 * share:.0f} % of the occurrences swapped under one value"
+        caption = f"{documents:,} documents, {swapped}, in the first text."
         title = f"Power: {documents:,} documents, {100 * share:.0f} % swapped"
         result.figure(f"power_{documents}_{100 * share:.0f}", drawn, caption, title)
     for name, values in best.items():
