@@ -9,6 +9,7 @@ B bags, U distinct rows, F columns.
 
 from __future__ import annotations
 
+from ctypes import CDLL, c_int64
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -17,6 +18,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from atd import native
+from atd.native import address
 from atd.ragged import Ragged
 
 
@@ -24,10 +27,11 @@ from atd.ragged import Ragged
 class Bags:
     """Which rows each bag sums, and which bags each row goes to.
 
-    Bag b sums the rows number `index[offsets[b]:offsets[b + 1]]` of `rows`; row number u of `rows` goes to the bags
-    `bag[starts[u]:starts[u + 1]]`.
+    Bag b sums the rows `words[offsets[b]:offsets[b + 1]]` of the table: those number `index[…]` of `rows`. Row number u
+    of `rows` goes to the bags `bag[starts[u]:starts[u + 1]]`.
     """
 
+    words: Tensor
     rows: Tensor  # U, the distinct rows of the table that are used, rising
     index: Tensor
     offsets: Tensor  # B+1
@@ -37,30 +41,52 @@ class Bags:
     @classmethod
     def of(cls, texts: Ragged, size: int) -> Bags:
         """A bag for each text; its tokens are row numbers below `size`."""
-        from scipy import sparse
-
-        used = np.zeros(size, dtype=bool)
-        used[texts.tokens] = True
-        rows = np.flatnonzero(used)
-        place = np.empty(size, dtype=np.int32)
-        place[rows] = np.arange(len(rows), dtype=np.int32)
-        index = place[texts.tokens]
-        ones = np.ones(len(index), np.bool_)
-        by_bag = sparse.csr_array((ones, index, texts.offsets), shape=(len(texts), len(rows)))
-        by_row = by_bag.tocsc()
-        return cls(
-            rows=_tensor(rows),
-            index=_tensor(index),
-            offsets=_tensor(texts.offsets),
-            bag=_tensor(by_row.indices),
-            starts=_tensor(by_row.indptr),
-        )
+        lib = native.kernel("bags")
+        numbers = numbered(texts, size) if lib is None else numbered_natively(lib, texts, size)
+        return cls(*map(_tensor, (texts.tokens, *numbers)))
 
     def to(self, device: torch.device | str) -> Bags:
         return Bags(*(getattr(self, field.name).to(device) for field in fields(self)))
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
+
+
+def numbered(texts: Ragged, size: int) -> tuple[np.ndarray, ...]:
+    """The fields of `Bags` after `words`."""
+    from scipy import sparse
+
+    used = np.zeros(size, dtype=bool)
+    used[texts.tokens] = True
+    rows = np.flatnonzero(used)
+    place = np.empty(size, dtype=np.int32)
+    place[rows] = np.arange(len(rows), dtype=np.int32)
+    index = place[texts.tokens]
+    ones = np.ones(len(index), np.bool_)
+    by_bag = sparse.csr_array((ones, index, texts.offsets), shape=(len(texts), len(rows)))
+    by_row = by_bag.tocsc()
+    return rows, index, texts.offsets, by_row.indices, by_row.indptr
+
+
+def numbered_natively(lib: CDLL, texts: Ragged, size: int) -> tuple[np.ndarray, ...]:
+    """`numbered` in three passes, during which other threads run: a loader makes a batch while the last one is used."""
+    tokens, offsets = (np.ascontiguousarray(part, dtype=np.int64) for part in (texts.tokens, texts.offsets))
+    T = len(tokens)
+    if T and not 0 <= tokens.min() <= tokens.max() < size:
+        raise IndexError(f"rows of bags are 0 … {size - 1}, not {tokens.min()} … {tokens.max()}")
+    place = np.zeros(size, dtype=np.int32)
+    rows = np.empty(min(T, size), dtype=np.int64)
+    starts = np.empty(min(T, size) + 1, dtype=np.int64)
+    index = np.empty(T, dtype=np.int64)
+    bag = np.empty(T, dtype=np.int64)
+    lib.number_rows.restype = c_int64
+    counted = [address(each) for each in (place, rows, starts)]
+    used = lib.number_rows(address(tokens), c_int64(T), c_int64(size), *counted)
+    rows, starts = rows[:used], starts[: used + 1]
+    following = starts.copy()
+    written = [address(each) for each in (place, following, index, bag)]
+    lib.fill_bags(address(tokens), address(offsets), c_int64(len(texts)), *written)
+    return rows, index, offsets, bag, starts
 
 
 def _tensor(values: np.ndarray) -> Tensor:
@@ -117,8 +143,7 @@ class _BagSumOfRows(torch.autograd.Function):
     def forward(ctx: Any, table: Tensor, bags: Bags) -> Tensor:
         ctx.bags = bags
         ctx.shape = table.shape
-        index = bags.rows[bags.index]
-        return functional.embedding_bag(index, table, bags.offsets, mode="sum", include_last_offset=True)
+        return functional.embedding_bag(bags.words, table, bags.offsets, mode="sum", include_last_offset=True)
 
     @staticmethod
     def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None]:

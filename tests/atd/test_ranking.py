@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from atd.bags import Bags, bag_sum, bag_sum_of_rows, take
+from atd import native
+from atd.bags import Bags, bag_sum, bag_sum_of_rows, numbered, numbered_natively, take
 from atd.contrast import cosines, hardest, hinge, precision_at_1, softmax, turned
 from atd.errors import AtdError
 from atd.optim import RowAdaGrad
@@ -224,3 +225,16 @@ def test_wrong_settings_are_named():
         model(sharing="half")
     with pytest.raises(AtdError, match="no language 'it'; it knows en, de, fr"):
         model().language("it")
+
+
+@pytest.mark.parametrize("lengths", [[3, 0, 2, 5], [0, 0], [], [400] * 50])
+def test_the_kernel_of_bags_numbers_as_its_twin_does(lengths):
+    lib = native.kernel("bags")
+    if lib is None:
+        pytest.skip("no compiler")
+    tokens = np.random.default_rng(0).integers(0, 90, sum(lengths))
+    texts = Ragged(tokens, offsets_of(lengths))
+    for ours, theirs in zip(numbered_natively(lib, texts, 91), numbered(texts, 91), strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    with pytest.raises(IndexError):
+        numbered_natively(lib, Ragged(np.array([91]), np.array([0, 1])), 91)
