@@ -133,7 +133,12 @@ def averaged(runs: Sequence[dict[str, dict[str, float]]]) -> dict[str, dict[str,
 def shortened(command: str) -> str:
     """A command without the folders of the machine it ran on."""
     words = [word for word in command.split() if not word.startswith(("paths.", "hydra.run.dir="))]
-    return " ".join(re.sub(r"(?<==)/\S*/", "", word) for word in words)
+    return " ".join(re.sub(r"(?<==)/\S*/", "", relative(word)) for word in words)
+
+
+def relative(word: str) -> str:
+    """A run of `make reproduce` has the same place in every checkout."""
+    return re.sub(r"(?<==)/\S*/(?=outputs/reproduce/)", "", word)
 
 
 def filled(page: str, made: str) -> str:

@@ -103,7 +103,9 @@ def run_py(words: list[str]) -> None:
         assert finite_metric(run_small(words))
         return
     cfg = small_runs.checked(words)[0]
-    alone = len(words) == 1 and (words[0].startswith("experiment=") or words[0][5:] in small_runs.TRAINING)
+    task_alone = len(words) == 1 and words[0][5:] in small_runs.TRAINING
+    experiment_alone = words[0].startswith("experiment=") and all(word == f"checkpoint={TOUR}" for word in words[1:])
+    alone = task_alone or experiment_alone
     assert alone or small_runs.too_large(words, cfg) or works(words)
 
 

@@ -172,6 +172,7 @@ def test_runs_of_several_seeds_are_averaged_and_their_commands_lose_the_machine(
     results.record("mine", runs)
     kept = results.load("mine")
     assert kept["commands"] == ["python run.py data.path=t.csv seed=0", "python run.py data.path=t.csv seed=1"]
+    assert results.shortened("run.py checkpoint=/a/outputs/reproduce/x-0") == "run.py checkpoint=outputs/reproduce/x-0"
     assert kept["rows"]["atd"]["accuracy"] == 41.0
     assert kept["rows"]["atd"]["accuracy_sd"] == pytest.approx(2**0.5)
     assert kept["seconds"] == [62, 120]
