@@ -104,7 +104,9 @@ def run_py(words: list[str]) -> None:
         return
     cfg = small_runs.checked(words)[0]
     task_alone = len(words) == 1 and words[0][5:] in small_runs.TRAINING
-    experiment_alone = words[0].startswith("experiment=") and all(word == f"checkpoint={TOUR}" for word in words[1:])
+    experiment_alone = (
+        words[:1] and words[0].startswith("experiment=") and all(word == f"checkpoint={TOUR}" for word in words[1:])
+    )
     alone = task_alone or experiment_alone
     assert alone or small_runs.too_large(words, cfg) or works(words)
 
