@@ -17,7 +17,6 @@ import argparse
 import fnmatch
 import json
 import re
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -114,9 +113,17 @@ def shown(name: str, run: Path, tables: Sequence[str], figures: Sequence[str]) -
         stem = Path(one.get("figure", "")).stem
         if matches(stem, figures):
             picture = f"{name}-{stem}.png"
-            shutil.copyfile(run / "figures" / f"{stem}.png", RECORDS / picture)
+            keep_picture(run / "figures" / f"{stem}.png", RECORDS / picture)
             pictures.append({"title": one["title"], "figure": picture, "caption": one["caption"]})
     return {"tables": kept, "figures": pictures}
+
+
+def keep_picture(drawn: Path, kept: Path) -> None:
+    """In 64 colours: a map with hundreds of names then needs a third of the bytes."""
+    from PIL import Image
+
+    with Image.open(drawn) as picture:
+        picture.convert("RGB").quantize(64).save(kept, optimize=True)
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:

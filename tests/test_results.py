@@ -12,6 +12,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from small_runs import ROOT, checked
 
 
@@ -121,9 +122,10 @@ def test_what_a_report_shows_is_kept_with_the_record(results, tmp_path, monkeypa
     ]
     (run / "tables.json").write_text(json.dumps(tables))
     (run / "figures").mkdir()
-    (run / "figures/words_months.png").write_bytes(b"png")
+    Image.new("RGB", (3, 2), "red").save(run / "figures/words_months.png")
     results.record("mine", [run], ["* …"], ["words_*"])
-    assert (tmp_path / "records/mine-words_months.png").read_bytes() == b"png"
+    with Image.open(tmp_path / "records/mine-words_months.png") as kept:
+        assert kept.size == (3, 2) and kept.convert("RGB").getpixel((0, 0)) == (255, 0, 0)
     section = importlib.import_module("sections").Section("Title", "Says.", "mine", {"loss": "loss"})
     shown = section.text(results.load("mine"))
     assert "| atd | 1.0 |" in shown and "| a\\|b |" in shown and "![Map](results/mine-words_months.png)" in shown
