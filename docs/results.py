@@ -119,11 +119,11 @@ def shown(name: str, run: Path, tables: Sequence[str], figures: Sequence[str]) -
 
 
 def keep_picture(drawn: Path, kept: Path) -> None:
-    """In 64 colours: a map with hundreds of names then needs a third of the bytes."""
+    """In 256 colours: a map with hundreds of names then needs a third of the bytes. With fewer its groups lose theirs."""
     from PIL import Image
 
     with Image.open(drawn) as picture:
-        picture.convert("RGB").quantize(64).save(kept, optimize=True)
+        picture.convert("RGB").quantize(256).save(kept, optimize=True)
 
 
 def matches(name: str, patterns: Sequence[str]) -> bool:
