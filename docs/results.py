@@ -119,7 +119,7 @@ def shown(name: str, run: Path, tables: Sequence[str], figures: Sequence[str]) -
 
 
 def keep_picture(drawn: Path, kept: Path) -> None:
-    """In 256 colours: a map with hundreds of names then needs a third of the bytes. With fewer its groups lose theirs."""
+    """In 256 colours, a third of the bytes of a map with hundreds of names. With fewer its groups would lose theirs."""
     from PIL import Image
 
     with Image.open(drawn) as picture:
