@@ -178,8 +178,8 @@ def sentences(found: Mapping[str, Difference]) -> list[str]:
 
 def sentence(subject: str, above: Difference) -> str:
     """`above` is how far the control's perplexity lies above the model's."""
-    interval = f"95 % interval {above.low:+.1f} to {above.high:+.1f}"
+    interval = f"95 % interval {above.low:+z.1f} to {above.high:+z.1f}"
     if not above.certain:
-        return f"{subject} perplexity is not certainly another ({above.percent:+.1f} %, {interval})."
+        return f"{subject} perplexity is not certainly another ({above.percent:+z.1f} %, {interval})."
     direction = "higher" if above.percent > 0 else "lower"
     return f"{subject} perplexity is {abs(above.percent):.1f} % {direction} ({interval})."

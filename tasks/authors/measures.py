@@ -41,7 +41,7 @@ class Difference:
     high: float
 
     def __str__(self) -> str:
-        return f"{self.mean:+.2f} ({self.low:+.2f} to {self.high:+.2f})"
+        return f"{self.mean:+z.2f} ({self.low:+z.2f} to {self.high:+z.2f})"
 
 
 def difference(ours_n: np.ndarray, theirs_n: np.ndarray, label_n: np.ndarray) -> Difference:

@@ -93,7 +93,7 @@ def verdict(scores: Mapping[str, np.ndarray]) -> list[str]:
     beside = "; ".join(f"{meaning}: {scores[row].mean():.1f}" for row, meaning in CONTROLS.items())
     said = [
         f"Of the authors conditioned word vectors find {scores[CONDITIONED].mean():.1f} %, unconditioned ones "
-        f"{scores[UNCONDITIONED].mean():.1f} ({gain:+.1f} points, p = {p:.2g}). Beside them {beside}."
+        f"{scores[UNCONDITIONED].mean():.1f} ({gain:+z.1f} points, p = {p:.2g}). Beside them {beside}."
     ]
     better = [row for row in CONTROLS if scores[row].mean() >= scores[CONDITIONED].mean()]
     if better:

@@ -91,7 +91,7 @@ def verdict(scores: Mapping[str, np.ndarray]) -> str:
 
 def against(gains: Mapping[tuple[str, str], tuple[float, float, float]], row: str, other: str) -> str:
     points, low, high = gains[row, other]
-    return f"{points:+.2f} points to {other} (95 % interval {low:+.2f} to {high:+.2f})"
+    return f"{points:+z.2f} points to {other} (95 % interval {low:+z.2f} to {high:+z.2f})"
 
 
 def how_well(tuples: Mapping[str, float]) -> str:

@@ -25,7 +25,7 @@ def explain(error: Exception, config_dir: Path, words: Sequence[str] = ()) -> st
 
     What fails before the job begins is the doing of what was typed, whatever the exception.
     """
-    line = of_composition(error, config_dir) or of_memory(error) or of_cluster(error)
+    line = of_composition(error, config_dir) or of_memory(error)
     if line is None and not began(error):
         line = wrong_choice(config_dir, words) or f"these settings cannot be read: {one_line(error)}"
     return None if line is None else one_line(line)
@@ -77,13 +77,6 @@ def of_memory(error: Exception) -> str | None:
     if not isinstance(error, MemoryError) and not (isinstance(error, RuntimeError) and MEMORY.search(str(error))):
         return None
     return "the machine has too little memory for this; make model.K, model.F, data.batch_size or data.max_size smaller"
-
-
-def of_cluster(error: Exception) -> str | None:
-    """What submitit says where Slurm's programs are not in the path."""
-    if not isinstance(error, RuntimeError) or 'Could not detect "srun"' not in str(error):
-        return None
-    return "cluster=…: no Slurm on this machine (no srun in the path); cluster=local runs the jobs side by side here"
 
 
 def wrong_choice(config_dir: Path, words: Sequence[str]) -> str | None:

@@ -25,6 +25,7 @@ OTHER = "other"  # the name of the rest
 EXACT = 800  # vectors up to which t-SNE looks at every two of them
 LABELLED = 300  # points that all have their names on a map
 SOME = 100  # names on a map of more
+FEW = 60  # names up to which each is written whole
 ANGLES = np.pi * np.array([0, 1, 0.5, 1.5, 0.25, 0.75, 1.25, 1.75, *np.arange(0.125, 2, 0.25)])
 COMPASS = np.stack([np.cos(ANGLES), np.sin(ANGLES)], 1)  # where around its point a label is tried
 RINGS = np.split(np.concatenate([[5, 9, 14, 20], np.arange(28, 1500, 9)]), [4, 12, 28, 60, 108])  # how far away
@@ -38,7 +39,7 @@ def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] 
     """
     most = len(names) if len(names) <= LABELLED else SOME
     labelled = np.array([i for i in spread_out(points, most) if names[i]], int)
-    grow = max(1.0, (len(labelled) / 60) ** 0.5)
+    grow = max(1.0, (len(labelled) / FEW) ** 0.5)
     figure, ax = axes(8.0 * grow, 6.0 * grow)
     groups = [""] * len(names) if groups is None else list(groups)
     crowded = len(labelled) < len(names)
@@ -60,8 +61,15 @@ def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] 
     ax.margins(0.12 if grow > 1 else 0.18)
     ax.set_xticks([])
     ax.set_yticks([])
-    label_points(ax, points[labelled], [shortened(names[i], 32 if crowded else 60) for i in labelled])
+    texts = [beside_its_group(names[i], groups[i]) if len(labelled) > FEW else names[i] for i in labelled]
+    label_points(ax, points[labelled], [shortened(text, 32 if crowded else 60) for text in texts])
     return figure
+
+
+def beside_its_group(name: str, group: str) -> str:
+    """What a label says where the legend says the group: male/20s/law of male/20s is law."""
+    rest = name.removeprefix(group)
+    return rest.lstrip("/-=_ ") if rest and rest != name and not rest[0].isalnum() else name
 
 
 def spread_out(points: np.ndarray, most: int) -> np.ndarray:

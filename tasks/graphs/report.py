@@ -117,18 +117,20 @@ def show_scores(result: Result, sets: Sequence[str], outcomes: Mapping[str, Sequ
             folds = folds_of(found)
             spread = f" ({seed_deviation(found):.1f})" if len(found) > 1 else ""
             cells.append(f"{folds.mean():.1f} ± {folds.std(ddof=1):.1f}{spread}")
-        body.append([row, *cells, MEANING[row]])
-    published = [[f"published: {row}", *(found.get(name, "") for name in sets), ""] for row, found in PUBLISHED.items()]
+        body.append([row, *cells])
+    published = [[f"published: {row}", *(found.get(name, "") for name in sets)] for row, found in PUBLISHED.items()]
     known = [row for row in published if any(row[1:])]
     result.table(
         "Accuracy",
-        ["", *sets, "what it is"],
+        ["", *sets],
         body + known,
         "Per cent of the held-out graphs whose class is found: mean and standard deviation over folds, and over seeds "
         "in brackets. Every row has the same folds and classifier, a support vector machine on x / √‖x‖ by the "
         "mean kernel of all depths. Whether the size of a graph is known to it, and C, are chosen on the training "
         "graphs of each fold. Published figures are by other folds and protocols.",
     )
+    result.elsewhere = ("accuracy_", "above_")
+    result.text("The rows", [f"{row}: {MEANING[row]}." for row in result.rows])
     if "atd" in result.rows:
         result.text(
             "One vector for a graph",
@@ -148,9 +150,8 @@ def show_leads(result: Result, sets: Sequence[str], outcomes: Mapping[str, Seque
         cells = []
         for name in sets:
             mean, low, high = lead(folds_of(outcomes[f"atd-{name}"]), folds_of(outcomes[f"{row}-{name}"]))
-            cells.append(f"{mean:+.1f} ({low:+.1f} to {high:+.1f})")
+            cells.append(f"{mean:+z.1f} ({low:+z.1f} to {high:+z.1f})")
             result.rows["atd"][f"above_{row}_{name}"] = mean
-            result.elsewhere = ("above_",)
         body.append([row, *cells])
     result.table(
         "Inferred vectors above others",

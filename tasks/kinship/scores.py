@@ -116,7 +116,7 @@ def chance(group_n: np.ndarray) -> float:
 
 def noise(similar_nn: np.ndarray, truth: Truth, subsets: int) -> dict[str, float]:
     """Standard deviations of the scores over random nine tenths of the languages; the similarities stay as they are."""
-    if not subsets:
+    if subsets < 2:  # one has no deviation
         return {}
     rng = np.random.default_rng(5)
     n = len(similar_nn)

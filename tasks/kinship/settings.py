@@ -21,6 +21,6 @@ class Settings:
     seeds: Annotated[int, whole(1)]  # of atd; the controls have one
     workers: Annotated[int, whole(1)]  # rows side by side, one thread each
     quartets: Annotated[int, whole(1)]  # most of them that trees are judged by
-    subsets: Annotated[int, whole(0)]  # of nine tenths of the languages, for the noise of the scores
+    subsets: Annotated[int, whole(0)]  # of nine tenths of the languages, for the noise of the scores; from two on
     typology: bool  # predict features of grammar, where the corpus has them
     perplexity: Annotated[float, number(0, open_low=True)]  # of the map by t-SNE

@@ -128,7 +128,7 @@ def show_losses(result: Result, study: Study, judgement: Judgement) -> None:
 
 def signed(difference: tuple[float, float, float]) -> str:
     mean, low, high = difference
-    return f"{mean:+.3f} ({low:+.3f} to {high:+.3f})"
+    return f"{mean:+z.3f} ({low:+z.3f} to {high:+z.3f})"
 
 
 def show_pairs(result: Result, judgement: Judgement) -> None:
@@ -150,7 +150,7 @@ def show_choices(result: Result, outcomes: Mapping[str, Sequence[Outcome]]) -> N
     body = []
     for row, found in outcomes.items():
         facts = found[0].facts
-        weighed = ", ".join(f"{name} {weight:+.2f}" for name, weight in facts.get("weights", {}).items())
+        weighed = ", ".join(f"{name} {weight:+z.2f}" for name, weight in facts.get("weights", {}).items())
         body.append([row, f"{found[0].scores['own_above_others']:.1f}", facts.get("chosen") or weighed])
     result.table(
         "Chosen without ratings",

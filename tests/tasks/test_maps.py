@@ -3,7 +3,7 @@ import pytest
 from omegaconf import OmegaConf
 
 from atd.errors import AtdError
-from tasks.figures.maps import dendrogram, groups_of, neighbours_kept, project, scatter_map
+from tasks.figures.maps import beside_its_group, dendrogram, groups_of, neighbours_kept, project, scatter_map
 from tasks.maps import DRAWN, colour_of, largest, run
 from tests.tasks.tiny_model import NAMES, write_checkpoint
 
@@ -77,6 +77,21 @@ def test_of_too_many_attributes_those_with_most_text_are_drawn():
     words = np.arange(3 * DRAWN)
     assert largest(words, len(words)).tolist() == list(range(2 * DRAWN, 3 * DRAWN))
     assert largest(np.zeros(0), 5).tolist() == [0, 1, 2, 3, 4]
+
+
+@pytest.mark.parametrize(("n", "label"), [(18, "m/20s/law0"), (90, "law0")])
+def test_where_many_points_have_names_a_label_leaves_to_the_legend_what_it_says(n, label):
+    points = np.random.default_rng(0).standard_normal((n, 2))
+    figure = scatter_map(points, [f"m/20s/law{i}" for i in range(n)], ["m/20s"] * n)
+    assert figure.axes[0].texts[0].get_text() == label
+
+
+def test_a_label_that_only_begins_like_its_group_stays_whole():
+    assert [beside_its_group(*pair) for pair in (("female", "fe"), ("20s", "20s"), ("law", "other"))] == [
+        "female",
+        "20s",
+        "law",
+    ]
 
 
 @pytest.mark.parametrize("n", [18, 234])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
+import sys
 from collections import defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,6 +25,7 @@ from tasks.engine.synthetic import is_synthetic
 from tasks.engine.wording import counted
 
 HIDDEN = ("sweep", "cluster", "hydra", "resume")  # how a job was started, not what it was
+NO_SLURM = "cluster=…: no Slurm on this machine (no srun in the path); cluster=local runs the jobs side by side here"
 
 
 @dataclass
@@ -81,7 +84,13 @@ class Multirun:
 
 
 class Summary(Callback):
-    """Hydra calls it when a multirun ends."""
+    """Hydra calls it when a multirun begins and ends."""
+
+    def on_multirun_start(self, config: DictConfig, **kwargs: Any) -> None:
+        """Without Slurm nothing is begun. Hydra would swallow an error here, so the program ends."""
+        if config.hydra.launcher._target_.endswith("SlurmLauncher") and shutil.which("srun") is None:
+            print(f"error: {NO_SLURM}", file=sys.stderr)
+            sys.exit(2)
 
     def on_multirun_end(self, config: DictConfig, **kwargs: Any) -> None:
         folder = Path(config.hydra.sweep.dir)

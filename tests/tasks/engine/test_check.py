@@ -109,12 +109,12 @@ def test_an_error_of_the_program_is_not_explained_away():
     assert explain(error.value, CONF) is None
 
 
-def test_a_machine_without_slurm_is_told_so(tmp_path, monkeypatch):
-    submitit = pytest.importorskip("submitit")
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(RuntimeError) as error:
-        submitit.AutoExecutor(tmp_path, cluster="slurm")
-    assert "no Slurm on this machine" in str(explain(error.value, CONF))
+def test_a_machine_without_slurm_is_told_so_before_anything_is_made(tmp_path):
+    pytest.importorskip("submitit")
+    place = tmp_path / "outputs" / "sweep"
+    words = ["-m", "cluster=slurm", "seed=1,2", f"hydra.sweep.dir={place}"]
+    done = run_py(*words, PATH=str(tmp_path))
+    assert done.returncode == 2 and "no Slurm on this machine" in done.stderr and not place.exists()
 
 
 def test_too_little_memory_is_one_line():
