@@ -37,6 +37,6 @@ def run(cfg: DictConfig, out: Path) -> Result:
     show_gain(result, study, found)
     show_curves(result, study, found)
     show_open_set(result, study, found)
-    show_unknown(result, study, found)
+    show_unknown(result, study, found, out)
     show_habits(result, study, found, task, cfg, out)
     return result

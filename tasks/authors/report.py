@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from atd.files import whole
 from atd.lm import MultiplicativeLM
 from atd.models import load
 from atd.own_counts import OwnCounts
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
 
     from tasks.authors.settings import Settings
 
+NONE = "none of these"
 RANKED = 3  # authors named for every unknown text
 HABITS = 8  # of every author
 LISTED = 60  # authors in a table, most
@@ -118,23 +121,27 @@ def show_open_set(result: Result, study: Study, found: Probabilities) -> None:
     )
 
 
-def show_unknown(result: Result, study: Study, found: Probabilities) -> None:
-    """Who wrote the texts of unknown authorship, if any of these did."""
+def show_unknown(result: Result, study: Study, found: Probabilities, out: Path) -> None:
+    """Who wrote the texts of unknown authorship, if any of these did; unknown.csv has the probability of everyone."""
     if not study.asked:
         return
     known = known_probability(open_set(study, found), found, "unknown")
     p_nA = known[:, None] * np.exp(found.log_p("stacked", "unknown"))
-    rows = []
+    rows, lines = [], []
     for i, text in enumerate(study.asked):
         order = np.argsort(-p_nA[i])[:RANKED]
         named = ", ".join(f"{study.authors[a]} {100 * p_nA[i, a]:.0f} %" for a in order)
         none = 1 - known[i]
-        verdict = "none of these" if none > p_nA[i].max() else study.authors[order[0]]
+        verdict = NONE if none > p_nA[i].max() else study.authors[order[0]]
         rows.append([i + 1, verdict, named, f"{100 * none:.0f} %", beginning(text, 80)])
-    note = "Probabilities that together with “none of these” sum to 100 %. They suppose a text like those of the table."
-    result.table(
-        "Texts of unknown authorship", ["row", "verdict", "likeliest authors", "none of these", "text"], rows, note
+        lines.append([i + 1, verdict, *(f"{p:.4f}" for p in (none, *p_nA[i])), text])
+    with whole(out / "unknown.csv") as part, part.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([["row", "verdict", NONE, *study.authors, "text"], *lines])
+    note = (
+        f"Probabilities that together with “{NONE}” sum to 100 %. They suppose a text like those of the table. "
+        "unknown.csv beside this report has those of all authors."
     )
+    result.table("Texts of unknown authorship", ["row", "verdict", "likeliest authors", NONE, "text"], rows, note)
 
 
 def show_habits(result: Result, study: Study, found: Probabilities, task: Settings, cfg: DictConfig, out: Path) -> None:

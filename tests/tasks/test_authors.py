@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from types import SimpleNamespace
@@ -188,6 +189,11 @@ def test_disputed_letters_are_given_to_their_writers_or_to_none(run):
     verdicts = [cells[1].strip() for cells in (re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL)
                                                for row in table.split("<tr>")) if cells]  # fmt: skip
     assert len(verdicts) == len(truth)
+    with (small_runs.scratch() / "letters-run" / "unknown.csv").open(encoding="utf-8", newline="") as file:
+        lines = list(csv.DictReader(file))
+    assert [line["verdict"] for line in lines] == verdicts
+    shares = [[float(p) for name, p in line.items() if name not in ("row", "verdict", "text")] for line in lines]
+    assert [sum(share) for share in shares] == pytest.approx([1.0] * len(truth), abs=1e-3)
     right = np.mean([v == (t if t != "none" else "none of these") for v, t in zip(verdicts, truth)])
     assert right > 0.5
     strangers = [v for v, t in zip(verdicts, truth) if t == "none"]
