@@ -139,6 +139,11 @@ class Corpus(Windows):
     def attributes(self) -> list[str]:
         return self.encoded["train"].meta["attributes"]
 
+    def contents(self) -> str:
+        """How many texts there are, and how much to learn from, in a line."""
+        texts = ", ".join(f"{name} {len(part):,}" for name, part in self.encoded.items())
+        return f"{self.name}: texts: {texts}; to learn from {len(self.encoded['train'].tokens):,} tokens"
+
     def tokens(self, text: str) -> list[int]:
         """The ids of a text that a user gives, by the rules of this corpus."""
         return self.vocabulary.encode(self.tokeniser.words(text)).tolist()

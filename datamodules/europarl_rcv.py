@@ -163,6 +163,19 @@ class EuroparlRCV(LightningDataModule):
         self.vocabularies = [Vocabulary.from_state(state) for state in states.values()]
         self.bounds = np.concatenate([[0], np.cumsum([len(v) for v in self.vocabularies])]).astype(np.int64)
 
+    def contents(self) -> str:
+        """How many sentences every part of each pair has, and how many words each language, in a line."""
+        parts: dict[str, dict[str, None]] = {}
+        for pair, part, side, *_ in self.corpus.meta["texts"]:
+            if side == "source":
+                parts.setdefault(pair, {})[part] = None
+        pairs = [
+            f"{pair} {', '.join(f'{part} {len(self.source(pair, part)):,}' for part in of_pair)}"
+            for pair, of_pair in parts.items()
+        ]
+        words = [f"{language} {len(known):,}" for language, known in zip(self.languages, self.vocabularies)]
+        return f"{self.name}: sentences: {'; '.join(pairs)}; vocabulary: {', '.join(words)} words"
+
     def _texts(self, pair: str, part: str, side: str) -> list[tuple[int, slice]]:
         """Every text of one side: the number of its language, and its lines in the corpus."""
         texts = self.corpus.meta["texts"]

@@ -177,7 +177,11 @@ def show_words(result: Result, model: RankingModel, data: EuroparlRCV, seed: int
             show_group(result, model, data, group, seed)
     if len(languages) > 2:
         x_AD = model.vectors().detach().numpy()
-        result.figure("languages", heatmap(correlations(x_AD), languages, "correlation"), "Language vectors.")
+        result.figure(
+            "languages",
+            heatmap(correlations(x_AD), languages, "correlation"),
+            "Correlation between the vectors of languages.",
+        )
 
 
 def show_group(result: Result, model: RankingModel, data: EuroparlRCV, group: str, seed: int) -> None:
@@ -199,4 +203,5 @@ def show_group(result: Result, model: RankingModel, data: EuroparlRCV, group: st
         scatter_map(tsne.fit_transform(vectors), names, groups),
         f"t-SNE of {len(pairs)} word pairs ({group}). {near:.0f} % of the English words have their translation as the "
         "nearest German word of the group.",
+        f"Words and their translations: {group}",
     )

@@ -19,8 +19,7 @@ _said: set[str] = set()
 def open_corpus(cfg: DictConfig, **overrides) -> Corpus:
     """Bring it up and say how much it holds."""
     corpus = opened(cfg, **overrides)
-    if hasattr(corpus, "encoded"):  # pairs of sentences have no texts
-        say_once(sizes(corpus))
+    say_once(corpus.contents())
     return corpus
 
 
@@ -40,12 +39,6 @@ def opened(cfg: DictConfig, **overrides) -> Corpus:
     corpus.prepare_data()
     corpus.setup("fit")
     return corpus
-
-
-def sizes(corpus: Corpus) -> str:
-    """How many texts there are, and how much to learn from, in a line."""
-    texts = ", ".join(f"{name} {len(part):,}" for name, part in corpus.encoded.items())
-    return f"{corpus.name}: texts: {texts}; to learn from {len(corpus.encoded['train'].tokens):,} tokens"
 
 
 def say_once(line: str) -> None:

@@ -51,6 +51,13 @@ def test_pairs_stay_aligned_and_words_belong_to_their_language(cache):
             assert len(ours) == len(theirs) and same >= len(ours) - 3  # numbers and rare words have other names
 
 
+def test_it_says_what_it_holds(cache):
+    data = corpus(cache)
+    parts = ", ".join(f"{part} {len(data.source('en-de', part)):,}" for part in ("train", "val", "heldout"))
+    assert f"sentences: en-de {parts}, dev 150, test 150; en-fr train 2," in data.contents()
+    assert data.contents().endswith(f"fr {len(data.vocabularies[2])} words")
+
+
 def test_held_out_sentences_are_not_in_training(cache):
     data = corpus(cache)
     seen = {tuple(data.training()[0].source[i]) for i in range(len(data.training()[0]))}
