@@ -7,7 +7,6 @@ import importlib
 import json
 import os
 import shlex
-import subprocess
 import sys
 import time
 from dataclasses import asdict
@@ -28,6 +27,7 @@ from tasks.engine.numbers import lines, number
 from tasks.engine.precision import precision_of
 from tasks.engine.report import shown_scores, write_metrics, write_report
 from tasks.engine.result import Result
+from tasks.engine.revision import revision
 from tasks.engine.secrets import without_secrets
 from tasks.engine.seeding import seed_all
 from tasks.engine.sentence import first_sentence
@@ -188,16 +188,6 @@ def describe(cfg: DictConfig) -> dict[str, str]:
         "machine": processor(),
         "config": without_secrets(OmegaConf.to_yaml(cfg, resolve=True)),
     }
-
-
-def revision() -> str:
-    """The git revision of the program, marked when files differ from it."""
-    here = Path(__file__).parent
-    try:
-        command = ["git", "-C", str(here), "describe", "--always", "--dirty"]
-        return subprocess.run(command, capture_output=True, text=True, timeout=10, check=True).stdout.strip()
-    except (OSError, subprocess.SubprocessError):
-        return os.environ.get("ATD_REVISION", "unknown")  # an image has no git
 
 
 def show(result: Result, report: Path) -> None:
