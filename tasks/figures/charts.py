@@ -55,15 +55,17 @@ def bars(values: Mapping[str, float], ylabel: str, errors: Mapping[str, float] |
 def heatmap(matrix: np.ndarray, names: Sequence[str], label: str, columns: Sequence[str] | None = None) -> Figure:
     """A matrix with named rows and columns; small ones show their numbers."""
     columns = names if columns is None else columns
-    size = max(4.5, 0.38 * len(columns) + 2.5)
-    figure, ax = axes(size, max(3.5, 0.38 * len(names) + 1.8))
+    with_numbers = matrix.size <= 400
+    cell, size = (0.38, None) if with_numbers else (0.15, 7)  # inches; points of the names
+    figure, ax = axes(max(4.5, cell * len(columns) + 2.5), max(3.5, cell * len(names) + 1.8))
     signed = matrix.min() < 0
     bound = np.abs(matrix).max()
     limits = {"vmin": -bound, "vmax": bound, "cmap": "RdBu_r"} if signed else {"cmap": "viridis"}
     image = ax.imshow(matrix, aspect="auto", **limits)
-    ax.set_xticks(range(len(columns)), list(map(shortened, columns)), rotation=45, ha="right", rotation_mode="anchor")
-    ax.set_yticks(range(len(names)), list(map(shortened, names)))
-    if matrix.size <= 400:
+    aslant: dict[str, Any] = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticks(range(len(columns)), list(map(shortened, columns)), fontsize=size, **aslant)
+    ax.set_yticks(range(len(names)), list(map(shortened, names)), fontsize=size)
+    if with_numbers:
         middle = (matrix.min() + matrix.max()) / 2
         digits = 0 if bound >= 100 or (matrix == np.round(matrix)).all() else 1 if bound >= 10 else 2
         for (i, j), value in np.ndenumerate(matrix):
