@@ -167,7 +167,7 @@ def compared(
     what: str, one: str, other: str, outcomes: Mapping[str, Sequence[Outcome]], known: Sequence[Measure]
 ) -> str:
     """One sentence: where a row wins, loses or is level, with its numbers."""
-    words = {"above": "wins", "below": "loses", "level with": "makes no difference"}
+    words = {"above": "wins", "below": "loses", "level with": "makes no certain difference"}
     found: dict[str, list[str]] = {}
     for measure in known:
         a, b = (measure.of(name, outcomes[name]) for name in (one, other))
