@@ -209,7 +209,9 @@ def test_a_control_learns_from_no_more_than_the_row():
     assert controls_of(row("ranking", 10_000), controls) == ["lexicon-low", "spelling"]  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("shared", "verdict"), [(70.0, "wins"), (30.0, "loses"), (50.5, "makes no certain difference")])
+@pytest.mark.parametrize(
+    ("shared", "verdict"), [(70.0, "wins"), (30.0, "loses"), (50.5, "makes no certain difference")]
+)
 def test_sharing_is_judged_by_the_rows(shared, verdict):
     outcomes = {"atd-low": [outcome(shared)], "separate": [outcome(50.0)], "lexicon-low": [outcome(40.0)]}
     known = measures(outcomes, "en-de")
