@@ -60,12 +60,12 @@ def show_scores(result: Result, study: Study, found: Probabilities) -> None:
         "The rows",
         ["", "what it is", "stacked is better by"],
         rows,
-        f"{len(label):,} test texts by {len(study.authors)} authors. The last column is in points of macro accuracy, "
+        f"{len(label):,} test texts by {len(study.authors):,} authors. The last column is in points of macro accuracy, "
         "the mean over authors of the share of their texts attributed rightly, with a 95 % interval over texts.",
     )
     best, chance = result.rows["stacked"], 100 / len(study.authors)
     result.verdict = (
-        f"Of {len(study.authors)} authors the right one is found for {best['macro_accuracy']:.1f} % of the texts "
+        f"Of {len(study.authors):,} authors the right one is found for {best['macro_accuracy']:.1f} % of the texts "
         f"(chance: {chance:.1f} %), and probabilities are off by {best['calibration_error']:.1f} points."
     )
 
