@@ -16,8 +16,8 @@ GENERATION = {
 def test_generation_says_what_samples_are_taken_for():
     said = generation.verdict(GENERATION)
     assert said == (
-        "Held-out text has perplexity 80.2, 15 % below a model that knows no attributes. Of samples 61.2 % are taken for "
-        "what they were asked to be, of real text 87.0 % (chance: 5.6 %)."
+        "Held-out text has perplexity 80.2, 15 % below a model that knows no attributes. Of samples 61.2 % are taken "
+        "for what they were asked to be, of real text 87.0 % (chance: 5.6 %)."
     )
     alone = {**GENERATION, "atd": {"perplexity": 80.24, "style_accuracy": 61.23}}
     assert generation.verdict(alone).startswith("Held-out text has perplexity 80.2. Of samples")
