@@ -231,6 +231,7 @@ def small_world(data: Path | None = None, cache: Path | str | None = None) -> It
             write_submissions(Path("reviewers.csv"), Path("papers.csv"))
             write_later(Path("later.csv"))
             write_tables(Path("."))
+            write_tables(Path("outputs/reproduce/tables"))
         yield here
     finally:
         os.chdir(before[0])
@@ -311,6 +312,7 @@ def write_later(path: Path) -> None:
 def write_tables(folder: Path) -> None:
     """Those of docs/tables.py."""
     draw = random.Random(0)
+    folder.mkdir(parents=True, exist_ok=True)
     for name, columns in {"bible": ["book"], "authors": ["author"], "blogs": ["gender", "age", "industry"]}.items():
         with (folder / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
             table = csv.writer(file)
