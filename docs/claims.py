@@ -108,7 +108,7 @@ LINES = [
             Cell("own-bigrams", STYLE, "the book's own bigrams"),
             Cell("kneser-ney", STYLE, "Kneser–Ney 5 of all books"),
         ],
-        ["Kneser–Ney 5 mixed with each book's own", "Kneser–Ney 5 of all books"],
+        ["Kneser–Ney 5 of all books"],
         "level with counting over all books; counting the book alone imitates it better",
     ),
     Line(
@@ -207,7 +207,6 @@ LINES = [
             "one vector each",
             "tf-idf",
             "tf-idf and LSI",
-            "several vectors each by LSI",
             "unigrams",
             "a random gate",
             "TPMS",
@@ -240,7 +239,7 @@ LINES = [
             Cell("atd", BOTH, "the multiplicative model with inferred sentence vectors"),
         ],
         [
-            *("one tree encoder", "BiNB", "a small network on the word average", "the word average", "doc2vec"),
+            *("BiNB", "a small network on the word average", "the word average", "doc2vec"),
             "the multiplicative model with inferred sentence vectors",
         ],
         "supervision by the tree does it, level with one encoder; inferred vectors stay below the word average",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 Record = dict[str, Any]
+SEEDS = 3  # of every row with a spread; folds are more
 
 
 @dataclass(frozen=True)
@@ -18,8 +19,10 @@ class Cell:
     label: str = ""
     digits: int = 1
 
-    def values(self, record: Record) -> list[float]:
-        return [record["rows"][self.row][metric] for metric in self.metrics]
+    def values(self, record: Record) -> list[tuple[float, float]]:
+        """Each number, and its standard deviation over seeds: 0 where chance has no part in it, or is not known."""
+        row = record["rows"][self.row]
+        return [(row[metric], row.get(f"{metric}_sd", 0.0)) for metric in self.metrics]
 
     def text(self, record: Record) -> str:
         return " / ".join(self._number(record["rows"][self.row], metric) for metric in self.metrics)
@@ -38,13 +41,15 @@ class Line:
     record: str
     here: Cell
     controls: Sequence[Cell]
-    beaten: Sequence[str]  # labels of the controls that ours is better than, in every metric
+    beaten: Sequence[str]  # labels of the controls that ours is certainly better than, in every metric
     so: str
     lower: bool = False  # a lower number is better
 
     def beats(self, record: Record, control: Cell) -> bool:
+        """By more than two standard errors of the difference; what differs by less is level."""
+        sign = -1 if self.lower else 1
         pairs = zip(self.here.values(record), control.values(record), strict=True)
-        return all(ours < theirs if self.lower else ours > theirs for ours, theirs in pairs)
+        return all(sign * (a - b) > 2 * ((s**2 + t**2) / SEEDS) ** 0.5 for (a, s), (b, t) in pairs)
 
     def text(self, record: Record) -> str:
         """The line as Markdown; an error when the record contradicts it."""

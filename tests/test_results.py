@@ -157,6 +157,14 @@ def test_a_claim_that_its_control_beats_is_refused(claims):
             line.text({"rows": {**good["rows"], "lbl": {"perplexity": theirs}}})
 
 
+@pytest.mark.parametrize(("spread", "beaten"), [(0.1, True), (1.0, False)])
+def test_what_differs_by_less_than_two_standard_errors_is_level(claims, spread, beaten):
+    cells = [claims.Cell(row, ("accuracy",), row) for row in ("atd", "lexicon")]
+    line = claims.Line("words", "w", cells[0], cells[1:], [], "so")
+    rows = {"atd": {"accuracy": 51.0, "accuracy_sd": spread}, "lexicon": {"accuracy": 50.0, "accuracy_sd": spread}}
+    assert line.beats({"rows": rows}, cells[1]) is beaten
+
+
 def test_a_line_with_two_numbers_beats_only_what_is_worse_in_both(claims):
     cells = [claims.Cell(row, ("fine", "binary"), row) for row in ("atd", "average")]
     line = claims.Line("sentiment", "s", cells[0], cells[1:], [], "mixed")
