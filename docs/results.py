@@ -99,9 +99,10 @@ def save(name: str, kept: Record) -> None:
 
 
 def seconds_of(run: Path, metrics: dict[str, Any]) -> int:
-    """Of a run that was stopped and continued `metrics` knows the last part alone."""
+    """Of a run that was stopped and continued `metrics` knows the last part alone; of one begun by hand, only it."""
     spent = run / SPENT
-    return sum(map(int, spent.read_text().split())) if spent.is_file() else round(metrics["seconds"])
+    parts = sum(map(int, spent.read_text().split())) if spent.is_file() else 0
+    return max(parts, round(metrics["seconds"]))
 
 
 def shown(name: str, run: Path, tables: Sequence[str], figures: Sequence[str]) -> dict[str, Any]:
