@@ -23,6 +23,14 @@ def results():
     sys.path.remove(str(ROOT / "docs"))
 
 
+def experiments() -> list:
+    """The studies that are a file of conf/experiment."""
+    sys.path.insert(0, str(ROOT / "docs"))
+    studies = importlib.import_module("studies").STUDIES
+    sys.path.remove(str(ROOT / "docs"))
+    return [study for study in studies if study.arguments.startswith("experiment=")]
+
+
 @pytest.fixture(scope="module")
 def claims(results):
     return importlib.import_module("claims")
@@ -69,6 +77,20 @@ def test_every_experiment_and_every_section_has_a_study(results):
     for study in studies:
         for command in study.commands():
             checked(shlex.split(command.replace("{tables}", "tables")))
+
+
+@pytest.mark.parametrize("study", experiments(), ids=lambda study: study.record)
+def test_an_experiment_opens_with_its_time_and_with_what_was_found(results, study):
+    """Of its comment every number with decimals is in the record or on the page, and its minutes are about those."""
+    name = study.arguments.split()[0].partition("=")[2]
+    lines = (ROOT / f"conf/experiment/{name}.yaml").read_text(encoding="utf-8").splitlines()
+    said = " ".join(line.lstrip("# ") for line in lines if line.startswith("#"))
+    record = results.load(study.record)
+    values = {f"{v:.{digits}f}" for row in record["rows"].values() for v in row.values() for digits in (1, 2, 3)}
+    page = set(re.findall(r"\d+\.\d+", results.PAGE.read_text(encoding="utf-8")))
+    assert set(re.findall(r"(?<![\w.])\d+\.\d+(?![\w.])", said)) - values - page == set()
+    minutes, took = int(re.search(r"(\d+) min\b", said)[1]), sum(record["seconds"]) / len(record["seconds"]) / 60
+    assert took / 1.5 - 2 <= minutes <= took * 1.5 + 2, f"{took:.0f} min"
 
 
 @pytest.fixture
