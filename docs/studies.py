@@ -70,5 +70,5 @@ STUDIES = (  # those of the paper first
     Study("reviewers", "experiment=reviewers", figures=("losses",)),
     Study("graphs", "experiment=graphs"),
     Study("effects", "experiment=effects", figures=("calibration", "power*")),
-    Study("benchmark", "task=benchmark data=gutenberg benchmark.rounds=5"),
+    Study("benchmark", "task=benchmark data=gutenberg benchmark.rounds=3 trainer.threads=1 benchmark.revision=4d653bf"),
 )

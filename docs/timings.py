@@ -26,10 +26,10 @@ def timings(record: Record) -> str:
 
 
 def timed(name: str, row: Mapping[str, float]) -> str:
-    spread = f"{row['ratio_low']:.3g}–{row['ratio_high']:.3g}" if "ratio_low" in row else ""
+    spread = f"{short(row['ratio_low'])}–{short(row['ratio_high'])}" if "ratio_low" in row else ""
     sign = "≤" if row.get("at_most") else "≥"
     met = "yes" if row["ok"] else "no"
-    return f"| {name} | {row['ratio']:.3g} | {spread} | {sign} {row['target']:g} | {met} | {strongest(row)} |"
+    return f"| {name} | {short(row['ratio'])} | {spread} | {sign} {row['target']:g} | {met} | {strongest(row)} |"
 
 
 def strongest(row: Mapping[str, float]) -> str:
@@ -45,7 +45,13 @@ def detailed(name: str, row: Mapping[str, float]) -> str:
 
 
 def numbers(row: Mapping[str, float], keys: Iterable[str]) -> str:
-    return ", ".join(f"{worded(key.removeprefix(BESIDE))} {row[key]:.3g}" for key in keys)
+    return ", ".join(f"{worded(key.removeprefix(BESIDE))} {short(row[key])}" for key in keys)
+
+
+def short(value: float) -> str:
+    from tasks.engine.numbers import three_digits  # the checkout is on the path only when this runs
+
+    return three_digits(value)
 
 
 def worded(key: str) -> str:

@@ -13,6 +13,7 @@ from rich.progress import track
 from atd.errors import AtdError
 from tasks.benchmark.measure import Bench
 from tasks.benchmark.settings import FITS, GROUPS, Benchmark, Settings
+from tasks.engine.numbers import three_digits
 from tasks.engine.result import Result, Table
 from tasks.engine.rows import Outcome, Store
 from tasks.engine.settings import typed
@@ -52,6 +53,7 @@ BESIDE = {"tour_vs_revision", "table_vs_revision", "suite_vs_revision"}  # an ol
 AXES = ("vocabulary", "factors", "batch", "attributes", "pairs", "report_map", "report_columns", "report_effects")
 GROWTH = tuple(f"growth_{axis}" for axis in AXES)
 SHOWN = ("ratio", "ratio_low", "ratio_high", "target", "at_most", "ok")
+LIMITS = "Measured limits of the machine, and our training steps. What fits into its caches may lie above the line."
 NAMES = (*(name for names in MEASUREMENTS for name in names), *GROWTH, "roofline")
 
 
@@ -59,7 +61,14 @@ class Ratios(Result):
     """Rows differ in what they say besides their ratio: the table shows what they share."""
 
     def score_table(self) -> Table:
-        return Table("Results", ["", *SHOWN], [[name, *map(row.get, SHOWN)] for name, row in self.rows.items()])
+        body = [[name, *beside_its_target(row)] for name, row in self.rows.items()]
+        return Table("Results", ["", "ratio", "low to high", "target", "met"], body)
+
+
+def beside_its_target(row: dict[str, float]) -> list[str]:
+    spread = " to ".join(three_digits(row[key]) for key in ("ratio_low", "ratio_high") if key in row)
+    sign = "≤" if row.get("at_most") else "≥"
+    return [three_digits(row["ratio"]), spread, f"{sign} {row['target']:g}", "yes" if row["ok"] else "no"]
 
 
 def run(cfg: DictConfig, out: Path) -> Result:
@@ -78,7 +87,7 @@ def run(cfg: DictConfig, out: Path) -> Result:
         rows |= measured
         for slug, row in measured.items():
             verdict = "met" if row["ok"] else "missed"
-            print(f"{slug}: {row['ratio']:.3g}, target {row['target']:g}: {verdict}", flush=True)
+            print(f"{slug}: {three_digits(row['ratio'])}, target {row['target']:g}: {verdict}", flush=True)
     curves = growth(bench, [axis for axis in AXES if f"growth_{axis}" in wanted], rows)
     result = Ratios("benchmark", f"{next(iter(rows), 'none')}/ratio", rows)
     tables(result, bench, wanted)
@@ -116,7 +125,7 @@ def growth(bench: Bench, axes: list[str], rows: dict[str, dict[str, float]]) -> 
 
 
 def details(row: dict[str, float]) -> str:
-    return ", ".join(f"{key.replace('_', ' ')} {value:.3g}" for key, value in row.items() if key not in SHOWN)
+    return ", ".join(f"{key.replace('_', ' ')} {three_digits(value)}" for key, value in row.items() if key not in SHOWN)
 
 
 def tables(result: Result, bench: Bench, wanted: set[str]) -> None:
@@ -129,7 +138,7 @@ def tables(result: Result, bench: Bench, wanted: set[str]) -> None:
             f"Measured on {threads} thread{'s' if threads > 1 else ''} ({device}). Every measurement alternates ours "
             f"and the rival, {bench.rounds} rounds after a warm-up; the ratio is the median over rounds, low and high "
             "are its 10th and 90th percentile.",
-            "Where `at most` is true the ratio should be small; for growth it is an exponent.",
+            "Where the target is a most (≤) the ratio should be small; for growth it is an exponent.",
         ],
     )
     result.table("Details", ["row", "besides"], [[name, details(row)] for name, row in result.rows.items()])
@@ -149,4 +158,4 @@ def pictures(result: Result, bench: Bench, wanted: set[str], curves: list) -> No
     if "roofline" in wanted:
         from tasks.benchmark.roofline import measure
 
-        result.figure("roofline", roofline(*measure(bench)), "Measured limits of the machine, and our training steps.")
+        result.figure("roofline", roofline(*measure(bench)), LIMITS)

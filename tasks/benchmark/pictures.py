@@ -27,6 +27,7 @@ def ratio_bars(rows: Mapping[str, Mapping[str, float]]) -> Figure:
         ax.plot([r["target"]] * 2, [i - 0.45, i + 0.45], color="black", lw=2)
     ax.set_yticks(range(len(names)), names)
     ax.set_xscale("log")
+    ax.set_ylim(-0.8, len(names) - 0.2)
     ax.set_xlabel("ratio (green: target met; black: the target)")
     ax.grid(axis="x", alpha=0.3)
     return figure
@@ -35,7 +36,7 @@ def ratio_bars(rows: Mapping[str, Mapping[str, float]]) -> Figure:
 @picture
 def growth_lines(curves: Sequence[Growth]) -> Figure:
     """Seconds (solid) and bytes (dashed) against size, each relative to its first point."""
-    figure, ax = axes(7.0, 5.0)
+    figure, ax = axes(9.0, 5.0)
     for i, curve in enumerate(curves):
         size = np.array(curve.sizes) / curve.sizes[0]
         for values, style, what, slope in (
@@ -49,14 +50,14 @@ def growth_lines(curves: Sequence[Growth]) -> Figure:
     ax.plot([1, 1e4], [1, 1e4], color="#9aa4b2", lw=0.8, label="proportional")
     ax.set(xscale="log", yscale="log", xlabel="size, relative to the smallest", ylabel="cost, relative to the smallest")
     ax.grid(alpha=0.3)
-    ax.legend(fontsize=8)
+    ax.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1))  # beside the curves, not over them
     return figure
 
 
 @picture
 def roofline(machine: Machine, kernels: Sequence[Kernel]) -> Figure:
     """What the machine allows at each arithmetic intensity, and where our kernels lie."""
-    figure, ax = axes(7.0, 4.5)
+    figure, ax = axes(9.0, 4.5)
     intensity = np.logspace(-2, 3, 200)
     ax.plot(intensity, np.minimum(machine.gflops, intensity * machine.gigabytes), color="black")
     for i, kernel in enumerate(kernels):
@@ -66,5 +67,5 @@ def roofline(machine: Machine, kernels: Sequence[Kernel]) -> Figure:
     ax.set(xscale="log", yscale="log", xlabel="arithmetic intensity, FLOP per byte", ylabel="GFLOP/s")
     ax.set_title(f"{machine.gflops:.0f} GFLOP/s in products, {machine.gigabytes:.0f} GB/s in copies", fontsize=10)
     ax.grid(alpha=0.3, which="both")
-    ax.legend(fontsize=8)
+    ax.legend(fontsize=8, loc="upper left", bbox_to_anchor=(1.01, 1))
     return figure

@@ -6,6 +6,8 @@ import math
 import re
 from collections.abc import Iterable, Sequence
 
+import numpy as np
+
 from tasks.engine.result import Spread
 
 MOST = 6  # decimal places
@@ -45,6 +47,12 @@ def number(cell: object, places: int | None = None) -> str:
         cell = 0.0
     shown = f"{cell:.{decimals([cell]) if places is None else places}f}"
     return f"{cell:.1g}" if cell and not float(shown) else shown
+
+
+def three_digits(value: float) -> str:
+    """Three digits that count, never a power of ten: 0.000292, 1.3, 222, 27,200,000."""
+    rounded = float(f"{value:.3g}")
+    return f"{rounded:,.0f}" if abs(rounded) >= 100 else np.format_float_positional(rounded, trim="-")
 
 
 def decimals(values: Iterable[float]) -> int:

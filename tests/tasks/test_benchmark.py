@@ -18,6 +18,7 @@ from atd.ragged import Ragged
 from tasks.benchmark import (
     BESIDE,
     NAMES,
+    beside_its_target,
     chosen,
     classifier,
     commands,
@@ -49,6 +50,13 @@ def bench(cache) -> Bench:
     with initialize_config_dir(str(CONF), version_base="1.3"):
         cfg = compose("config", ["task=benchmark", f"paths.cache={cache}"])
     return Bench(cfg, 3, True, torch.device("cpu"))
+
+
+def test_a_ratio_stands_beside_its_target():
+    row = {"ratio": 221.8, "ratio_low": 221.1, "ratio_high": 222.2, "target": 2.0, "ok": 1.0}
+    assert beside_its_target(row) == ["222", "221 to 222", "≥ 2", "yes"]
+    growth = {"ratio": 1.065, "target": 1.05, "ok": 0.0, "at_most": 1.0}
+    assert beside_its_target(growth) == ["1.06", "", "≤ 1.05", "no"]
 
 
 def test_a_row_says_how_the_rounds_spread_and_whether_the_target_is_met():

@@ -14,7 +14,7 @@ from omegaconf import OmegaConf
 from atd import checkpoint
 from tasks.engine.canvas import axes, picture, plain_decades
 from tasks.engine.next_steps import next_steps
-from tasks.engine.numbers import lines, number, with_unit
+from tasks.engine.numbers import lines, number, three_digits, with_unit
 from tasks.engine.report import FOLDED, kinds_of, spaced, write_metrics, write_report
 from tasks.engine.result import Result, Spread
 from tasks.engine.sentence import first_sentence
@@ -239,3 +239,9 @@ def test_logarithmic_axes_are_labelled_in_plain_numbers(tmp_path):
     figure.draw_without_rendering()
     labels = [label.get_text() for label in ax.get_xticklabels(which="both")]
     assert "0.6" in labels and not any("e" in label for label in labels)
+
+
+def test_a_number_that_stands_alone_has_three_digits_and_no_power_of_ten():
+    given = [27234000.0, 1530.4, 221.8, 16.19, 1.3, 1.0, 0.0002924, 0.0000225]
+    shown = ["27,200,000", "1,530", "222", "16.2", "1.3", "1", "0.000292", "0.0000225"]
+    assert list(map(three_digits, given)) == shown
