@@ -35,14 +35,16 @@ def learning_curves(curves: Mapping[str, Sequence[Mapping[str, float]]], metric:
 
 @picture
 def bars(values: Mapping[str, float], ylabel: str, errors: Mapping[str, float] | None = None) -> Figure:
+    """A bar for each name, its number above it, and above the spread of those that have one."""
     figure, ax = axes(max(4.0, 0.9 * len(values) + 1))
     names = list(values)
     at = range(len(names))  # places, not names: two may be shortened to the same
-    drawn = ax.bar(at, list(values.values()), color=[COLOURS[i % len(COLOURS)] for i in at])
-    if errors and any(errors.values()):
-        spread = [errors.get(name, 0) for name in names]
-        ax.errorbar(at, list(values.values()), spread, fmt="none", color="black", capsize=3)
-    ax.bar_label(drawn, fmt="%.1f", padding=2)
+    ax.bar(at, list(values.values()), color=[COLOURS[i % len(COLOURS)] for i in at])
+    for i, (name, value) in enumerate(values.items()):
+        spread = (errors or {}).get(name, 0.0)
+        if spread:
+            ax.errorbar(i, value, spread, fmt="none", color="black", capsize=3)
+        ax.annotate(f"{value:.1f}", (i, max(value, 0.0) + spread), (0, 3), textcoords="offset points", ha="center")
     longest = max((len(shortened(name)) for name in names), default=0)
     aslant: dict[str, Any] = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if longest > LEVEL else {}
     ax.set_xticks(at, list(map(shortened, names)), **aslant)

@@ -115,7 +115,7 @@ def show_map(result: Result, x: np.ndarray, label: np.ndarray, row: str) -> None
     if len(x) < 10:
         return
     points = TSNE(perplexity=min(30, len(x) // 4), init="pca", random_state=0).fit_transform(x)
-    caption = f"t-SNE of {len(x)} test sentences' vectors ({row}), by true label."
+    caption = f"t-SNE of {len(x):,} test sentences' vectors ({row}), by true label."
     result.figure("sentence_map", sentence_map(points, label), caption)
 
 
