@@ -189,16 +189,16 @@ def scaled(g: Tensor, sums: Tensor, eps: float) -> Tensor:
     return g / (sums.sqrt() + eps).view(-1, *[1] * (g.dim() - 1))
 
 
-ROLES = {"C": "contexts", "W_fd": "factors", "W_fa": "factors", "L": "attributes", "b": "plain", "c": "plain"}
+ROLES = {"C": "contexts", "W_fd": "gate", "W_fa": "shift", "L": "attributes", "b": "plain", "c": "plain"}
 
 
 def parameter_groups(
-    model: nn.Module, decay: Mapping[str, float] | None = None, lr_attributes: float | None = None
+    model: nn.Module, decay: Mapping[str, float] | None = None, lr: Mapping[str, float] | None = None
 ) -> list[dict]:
-    """A group for every role that parameters have: words, contexts, factors of the attributes, attributes, plain.
+    """A group for every role that parameters have: words, contexts, gate and shift by attributes, attributes, plain.
 
-    `decay` is the weight decay of a role, 0 where it is not named. `lr_attributes` gives the attribute table a step
-    size of its own.
+    `decay` is the weight decay of a role, 0 where it is not named. `lr` is its step size, where it is not the
+    optimiser's.
     """
     groups: dict[str, list[nn.Parameter]] = {}
     for name, parameter in model.named_parameters():
@@ -207,7 +207,7 @@ def parameter_groups(
     out = []
     for role, parameters in groups.items():
         group = {"params": parameters, "weight_decay": (decay or {}).get(role, 0.0)}
-        out.append(group | ({"lr": lr_attributes} if role == "attributes" and lr_attributes else {}))
+        out.append(group | ({"lr": lr[role]} if lr and role in lr else {}))
     return out
 
 

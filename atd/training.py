@@ -47,6 +47,7 @@ class Training:
     lr: Annotated[float, POSITIVE] = 0.006
     lr_decay: Annotated[float | str, either(number(0, 1, open_low=True), one_of("linear"))] = "linear"  # or per epoch
     lr_attributes: Annotated[float, POSITIVE] = 1.0  # step size of the attribute table, relative to lr
+    lr_shift: Annotated[float, POSITIVE] = 1.0  # that of W_fa, likewise
     decay: Annotated[float, number(0)] = 1.6  # a word that learns nothing is e^-decay of its start at the end
     samples: Annotated[int, whole(0)] = 1000  # noise words of a step; 0 = exact softmax
     batch_size: Annotated[int | None, optional(whole(1))] = None  # words of a step; None: `suitable_batch`
@@ -120,7 +121,7 @@ class Loop:
         self.step = 0
         self.bf16 = s.bf16
         self.noise = Noise(texts.vocabulary.counts)
-        self.optimiser = adam(model, s.lr, s.lr_decay, s.lr_attributes, s.decay, self.steps, self.epochs)
+        self.optimiser = adam(model, s.lr, s.lr_decay, rates(s), s.decay, self.steps, self.epochs)
         self.schedule = schedule_of(self.optimiser, s.lr_decay, self.steps)
         hold(model, self.optimiser)
 
@@ -200,11 +201,16 @@ def exact_nll(model: NextWordModel, batch: WindowBatch) -> Tensor:
         return model.nll(batch.context, batch.target, batch.attribute, batch.language, reduction="none")
 
 
+def rates(settings: Any) -> dict[str, float]:
+    """The step sizes of the roles that have their own."""
+    return {"attributes": settings.lr * settings.lr_attributes, "shift": settings.lr * settings.lr_shift}
+
+
 def adam(
     model: NextWordModel,
     lr: float,
     lr_decay: float | str,
-    lr_attributes: float,
+    of_role: Mapping[str, float],
     decay: float,
     steps: int,
     epochs: int,
@@ -215,7 +221,7 @@ def adam(
     attributes have a prior of their own (`shrinkage`).
     """
     share = decay / travel(lr, lr_decay, steps, epochs)
-    groups = parameter_groups(model, {"words": share, "contexts": share}, lr * lr_attributes)
+    groups = parameter_groups(model, {"words": share, "contexts": share}, of_role)
     return torch.optim.AdamW(groups, lr=lr, fused=True)
 
 

@@ -114,7 +114,7 @@ def lightning_fit(bench: Bench) -> dict[str, dict[str, float]]:
     words = synthetic.tokens(steps * B, V).astype(np.int32)
     offsets = np.linspace(0, len(words), documents + 1).astype(np.int64)
     corpus = EncodedCorpus(words, offsets, (np.arange(documents) % A).astype(np.int32))
-    optim = Adam("adam", lr=0.001, lr_decay=1.0, lr_attributes=1.0, samples=SAMPLES, decay=0.0)
+    optim = Adam("adam", lr=0.001, lr_decay=1.0, lr_attributes=1.0, lr_shift=1.0, samples=SAMPLES, decay=0.0)
 
     def module() -> LanguageModel:
         torch.manual_seed(0)

@@ -123,6 +123,7 @@ class Optim:
     lr: Annotated[float, POSITIVE]
     lr_decay: Annotated[float | str, either(FACTOR, one_of("linear"))]  # per epoch; linear: to 0 at the end
     lr_attributes: Annotated[float, POSITIVE]  # step size of the attribute table, relative to lr
+    lr_shift: Annotated[float, POSITIVE]  # that of W_fa, likewise
     samples: Annotated[int, whole(0)]  # noise words; 0 = exact softmax
 
 

@@ -17,7 +17,7 @@ from atd.lm import NextWordModel
 from atd.noise import Noise
 from atd.optim import PaperSchedule, PaperSGD, RowAdaGrad, parameter_groups
 from atd.seeding import seeded
-from atd.training import adam, exact_nll, loss_of, schedule_of, start
+from atd.training import adam, exact_nll, loss_of, rates, schedule_of, start
 from atd.usage import state_of
 from atd.vocabulary import Vocabulary
 from atd.windows import WindowBatch
@@ -145,7 +145,7 @@ class LanguageModel(lightning.LightningModule):
         else:
             assert isinstance(o, Adam)
             epochs = trainer.max_epochs or 1
-            optimiser = adam(self.model, o.lr, o.lr_decay, o.lr_attributes, o.decay, steps, epochs)
+            optimiser = adam(self.model, o.lr, o.lr_decay, rates(o), o.decay, steps, epochs)
         hold(self.model, optimiser)
         interval = "step" if isinstance(o.lr_decay, str) else "epoch"
         return [optimiser], [{"scheduler": schedule_of(optimiser, o.lr_decay, steps), "interval": interval}]
@@ -153,8 +153,8 @@ class LanguageModel(lightning.LightningModule):
     def groups(self, o: AdaGrad) -> list[dict]:
         """The parameters by role, with the L2 decay of each."""
         words, contexts = o.decay_words, o.decay_contexts
-        decay = {"words": words, "factors": words, "attributes": words, "contexts": contexts}
-        return parameter_groups(self.model, decay, o.lr * o.lr_attributes)
+        decay = {"words": words, "gate": words, "shift": words, "attributes": words, "contexts": contexts}
+        return parameter_groups(self.model, decay, rates(o))
 
     def on_save_checkpoint(self, checkpoint: dict) -> None:
         """All a later user needs to rebuild the model from this one file, as plain values."""

@@ -6,6 +6,7 @@ n texts, A attributes, D attribute dim.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 
 import numpy as np
@@ -88,11 +89,12 @@ def attribute_vectors(
 def labels_as_attributes(study: Study, seed: int) -> Outcome:
     """Five attributes, the labels: a sentence belongs to the label under which it is likeliest (Bayes).
 
-    The labels start apart (one-hot x) and shift the words also without a context (`additive`). One slow pass: each
-    word comes in seven nested phrases on average, which further passes learn by heart.
+    The labels start apart (one-hot x) and shift the words also without a context (`additive`). One pass, slow for the
+    words: each comes in seven nested phrases on average, which further passes learn by heart. What a label adds is a
+    few numbers, and learns fast.
     """
     falling = {} if study.cfg.optim.name == "sgd" else {"lr_decay": "linear"}
-    cfg = study.changed(optim={"lr": study.task.labels.lr, **falling}, trainer={"max_epochs": 1})
+    cfg = study.changed(optim={**asdict(study.task.labels), **falling}, trainer={"max_epochs": 1})
     config = {**cfg.model, "additive": True, "D": len(LABELS)}
     parts = {"train": study.treebank.phrases(), "val": study.treebank.sentences("val")}  # their attribute is the label
     start_AD = torch.eye(len(LABELS))

@@ -55,6 +55,7 @@ class Labels:
     """The optimiser of the model whose attributes are the labels, where it differs."""
 
     lr: Annotated[float, number(0, open_low=True)]
+    lr_shift: Annotated[float, number(0, open_low=True)]
 
 
 @dataclass(frozen=True)

@@ -171,14 +171,14 @@ def test_groups_decay_by_role_and_biases_never():
     assert [len(g["params"]) for g in groups] == [1, 1, 1]
 
 
-def test_the_attribute_table_may_have_a_step_size_of_its_own():
-    model = MultiplicativeLM(5, 3, 2, 4, 2, 6)
-    groups = parameter_groups(model, {"attributes": 1e-3}, lr_attributes=0.5)
-    (own,) = (g for g in groups if "lr" in g)
-    assert own["params"] == [model.L] and own["lr"] == 0.5 and own["weight_decay"] == 1e-3
+def test_a_role_may_have_a_step_size_of_its_own():
+    model = MultiplicativeLM(5, 3, 2, 4, 2, 6, additive=True)
+    groups = parameter_groups(model, {"attributes": 1e-3}, {"attributes": 0.5, "shift": 2.0})
+    table, shift = (next(g for g in groups if g.get("lr") == lr) for lr in (0.5, 2.0))
+    assert table["params"] == [model.L] and table["weight_decay"] == 1e-3 and shift["params"] == [model.W_fa]
     assert sum(len(g["params"]) for g in groups) == len(list(model.parameters()))
     optimiser = PaperSGD(groups, lr=0.1)
-    assert sorted(g["lr"] for g in optimiser.param_groups) == [0.1] * (len(groups) - 1) + [0.5]
+    assert sorted(g["lr"] for g in optimiser.param_groups) == [0.1] * (len(groups) - 2) + [0.5, 2.0]
 
 
 @pytest.mark.parametrize("lr_decay", ["linear", 0.7, 1.0])

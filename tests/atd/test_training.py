@@ -28,8 +28,8 @@ CASES = {
         {"lr": 0.3, "lr_decay": 0.9, "epochs": 9, "patience": 1},
     ),
     "exact": (
-        ["optim.samples=0", "optim.lr_attributes=0.5", "optim.decay=0.3"],
-        {"samples": 0, "lr_attributes": 0.5, "decay": 0.3},
+        ["optim.samples=0", "optim.lr_attributes=0.5", "optim.lr_shift=2.0", "optim.decay=0.3"],
+        {"samples": 0, "lr_attributes": 0.5, "lr_shift": 2.0, "decay": 0.3},
     ),
 }
 

@@ -6,7 +6,8 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from tasks.learning.corpora import say_once, sizes
+from datamodules.corpus import Corpus
+from tasks.learning.corpora import say_once
 
 
 def part(texts, tokens):
@@ -23,5 +24,5 @@ def test_what_was_read_is_said_once(capsys):
         name="haiku", encoded={"train": part(1200, 15_000), "val": part(3, 40), "test": part(4, 50)}
     )
     for _ in range(2):  # rows open the same corpus again
-        say_once(sizes(corpus))
+        say_once(Corpus.contents(corpus))  # type: ignore[arg-type]
     assert capsys.readouterr().out == "haiku: texts: train 1,200, val 3, test 4; to learn from 15,000 tokens\n"
