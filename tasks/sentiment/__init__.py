@@ -51,9 +51,9 @@ def run(cfg: DictConfig, out: Path) -> Result:
 
 
 def verdict(rows: Mapping[str, Mapping[str, float]], own: str) -> str:
-    """The row that counts, beside the average of word vectors, and the best of all."""
+    """The row that counts, beside the average of word vectors, the paper's model and the best of all."""
     best = max(rows, key=lambda name: rows[name]["fine"])
-    beside = [name for name in dict.fromkeys(("word-average", best)) if name in rows and name != own]
+    beside = [name for name in dict.fromkeys(("word-average", "atd", best)) if name in rows and name != own]
     others = "".join(f"; {name}: {rows[name]['fine']:.1f}" for name in beside)
     return f"{own} gives {rows[own]['fine']:.1f} % of the test sentences the right one of five labels{others}."
 
