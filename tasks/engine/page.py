@@ -21,7 +21,7 @@ h1 { font-size: 1.7rem; margin-bottom: .2rem } h2 { font-size: 1.2rem; margin-to
   linear-gradient(to left, var(--shade), transparent) 100% / .8rem 100% no-repeat scroll }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums }
 th, td { padding: .3rem .8rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
-th.number, td.number { text-align: right; white-space: nowrap } td.long { min-width: 20rem }
+th.number, td.number { text-align: right; white-space: nowrap } td.long { min-width: 15rem }
 td.short { white-space: nowrap } th { font-weight: 600; vertical-align: bottom }
 figure { margin: 1.2rem 0 } img { display: block; max-width: max(100%, 38rem); background: #fff; border-radius: 4px }
 @media (prefers-color-scheme: light) { img { mix-blend-mode: multiply } } /* so that the shade of what scrolls shows */
