@@ -121,7 +121,7 @@ class Loop:
         self.step = 0
         self.bf16 = s.bf16
         self.noise = Noise(texts.vocabulary.counts)
-        self.optimiser = adam(model, s.lr, s.lr_decay, rates(s), s.decay, self.steps, self.epochs)
+        self.optimiser = adam(model, s, self.steps, self.epochs)
         self.schedule = schedule_of(self.optimiser, s.lr_decay, self.steps)
         hold(model, self.optimiser)
 
@@ -206,23 +206,15 @@ def rates(settings: Any) -> dict[str, float]:
     return {"attributes": settings.lr * settings.lr_attributes, "shift": settings.lr * settings.lr_shift}
 
 
-def adam(
-    model: NextWordModel,
-    lr: float,
-    lr_decay: float | str,
-    of_role: Mapping[str, float],
-    decay: float,
-    steps: int,
-    epochs: int,
-) -> torch.optim.Optimizer:
-    """AdamW for a training of so many steps.
+def adam(model: NextWordModel, settings: Any, steps: int, epochs: int) -> torch.optim.Optimizer:
+    """AdamW for a training of so many steps. The settings are the library's `Training`, or those of conf/optim.
 
     Its decay is a share of what a weight travels, so that one setting serves short and long trainings. The effects of
     attributes have a prior of their own (`shrinkage`).
     """
-    share = decay / travel(lr, lr_decay, steps, epochs)
-    groups = parameter_groups(model, {"words": share, "contexts": share}, of_role)
-    return torch.optim.AdamW(groups, lr=lr, fused=True)
+    share = settings.decay / travel(settings.lr, settings.lr_decay, steps, epochs)
+    groups = parameter_groups(model, {"words": share, "contexts": share}, rates(settings))
+    return torch.optim.AdamW(groups, lr=settings.lr, fused=True)
 
 
 def schedule_of(optimiser: torch.optim.Optimizer, lr_decay: float | str, steps: int) -> LRScheduler:

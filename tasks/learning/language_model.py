@@ -145,7 +145,7 @@ class LanguageModel(lightning.LightningModule):
         else:
             assert isinstance(o, Adam)
             epochs = trainer.max_epochs or 1
-            optimiser = adam(self.model, o.lr, o.lr_decay, rates(o), o.decay, steps, epochs)
+            optimiser = adam(self.model, o, steps, epochs)
         hold(self.model, optimiser)
         interval = "step" if isinstance(o.lr_decay, str) else "epoch"
         return [optimiser], [{"scheduler": schedule_of(optimiser, o.lr_decay, steps), "interval": interval}]
