@@ -23,7 +23,7 @@ table { border-collapse: collapse; font-variant-numeric: tabular-nums }
 th, td { padding: .3rem .8rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top }
 th.number, td.number { text-align: right; white-space: nowrap } td.long { min-width: 15rem }
 td.short { white-space: nowrap } th { font-weight: 600; vertical-align: bottom }
-figure { margin: 1.2rem 0 } img { display: block; max-width: max(100%, 38rem); background: #fff; border-radius: 4px }
+figure { margin: 1.2rem 0 } img { display: block; background: #fff; border-radius: 4px }
 @media (prefers-color-scheme: light) { img { mix-blend-mode: multiply } } /* so that the shade of what scrolls shows */
 blockquote { margin: .6rem 0; padding: .5rem .9rem; background: var(--tint); border-left: 3px solid #4c78a8;
   overflow-wrap: anywhere } blockquote b { display: block; font-size: .85rem; color: var(--soft) }
@@ -49,7 +49,8 @@ TEMPLATE = """<!doctype html>
 {{ table(section.header, section.lines[most:]) }}</details>{% endif %}
 {% if section.note %}<p class="note">{{ section.note }}</p>{% endif %}
 {% elif section.kind == "figure" %}<figure><div class="wide" tabindex="0">
-<img alt="{{ section.title }}" src="data:image/png;base64,{{ section.png }}"></div>
+<img alt="{{ section.title }}" style="max-width: max(100%, 38rem, {{ section.legible }}px)"
+ src="data:image/png;base64,{{ section.png }}"></div>
 <figcaption>{{ section.caption }}</figcaption></figure>
 {% else %}{% for paragraph in section.paragraphs %}<p>{{ paragraph }}</p>{% endfor %}
 {% for label, text in section.samples %}<blockquote><b>{{ label }}</b>{{ text }}</blockquote>{% endfor %}

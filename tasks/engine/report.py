@@ -87,8 +87,10 @@ def _section(section: Table | Figure | Text | Marked, out: Path) -> dict[str, An
         return {"kind": "text", **vars(section), "samples": samples}
     if isinstance(section, Marked):
         return {"kind": "text", **vars(section), "texts": [(label, spaced(words)) for label, words in section.texts]}
-    png = base64.b64encode((out / "figures" / f"{section.name}.png").read_bytes()).decode()
-    return {"kind": "figure", "title": section.title, "caption": section.caption, "png": png}
+    png = (out / "figures" / f"{section.name}.png").read_bytes()
+    legible = int.from_bytes(png[16:20], "big") // 2  # half of its pixels: its smallest letters are then 8 high
+    shown = {"title": section.title, "caption": section.caption, "png": base64.b64encode(png).decode()}
+    return {"kind": "figure", "legible": legible, **shown}
 
 
 def _plain(section: Table | Figure | Text | Marked) -> dict[str, Any]:

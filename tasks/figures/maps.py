@@ -26,6 +26,7 @@ EXACT = 800  # vectors up to which t-SNE looks at every two of them
 LABELLED = 300  # points that all have their names on a map
 SOME = 100  # names on a map of more
 FEW = 60  # names up to which each is written whole
+LETTERS = 900  # of all names, for which the smallest picture has room
 ANGLES = np.pi * np.array([0, 1, 0.5, 1.5, 0.25, 0.75, 1.25, 1.75, *np.arange(0.125, 2, 0.25)])
 COMPASS = np.stack([np.cos(ANGLES), np.sin(ANGLES)], 1)  # where around its point a label is tried
 RINGS = np.split(np.concatenate([[5, 9, 14, 20], np.arange(28, 1500, 9)]), [4, 12, 28, 60, 108])  # how far away
@@ -33,16 +34,18 @@ RINGS = np.split(np.concatenate([[5, 9, 14, 20], np.arange(28, 1500, 9)]), [4, 1
 
 @picture
 def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] | None = None) -> Figure:
-    """Named points in the plane; no label covers another. The picture grows with the number of labels.
+    """Named points in the plane; no label covers another. The picture grows with the letters of the labels.
 
     A name may be empty: its point has no label.
     """
     most = len(names) if len(names) <= LABELLED else SOME
     labelled = np.array([i for i in spread_out(points, most) if names[i]], int)
-    grow = max(1.0, (len(labelled) / FEW) ** 0.5)
-    figure, ax = axes(8.0 * grow, 6.0 * grow)
     groups = [""] * len(names) if groups is None else list(groups)
     crowded = len(labelled) < len(names)
+    texts = [beside_its_group(names[i], groups[i]) if len(labelled) > FEW else names[i] for i in labelled]
+    texts = [shortened(text, 32 if crowded else 60) for text in texts]
+    grow = max(1.0, (sum(map(len, texts)) / LETTERS) ** 0.5)
+    figure, ax = axes(8.0 * grow, 6.0 * grow)
     pale = min(0.8, max(0.3, 600 / max(len(names), 1)))  # so that thousands of points show where they are dense
     look: dict[str, Any] = {"s": 18, "alpha": pale, "linewidths": 0} if crowded else {"s": 36}
     if not any(names):
@@ -61,8 +64,7 @@ def scatter_map(points: np.ndarray, names: Sequence[str], groups: Sequence[str] 
     ax.margins(0.12 if grow > 1 else 0.18)
     ax.set_xticks([])
     ax.set_yticks([])
-    texts = [beside_its_group(names[i], groups[i]) if len(labelled) > FEW else names[i] for i in labelled]
-    label_points(ax, points[labelled], [shortened(text, 32 if crowded else 60) for text in texts])
+    label_points(ax, points[labelled], texts)
     return figure
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from omegaconf import OmegaConf
+from PIL import Image
 
 from atd import checkpoint
 from tasks.engine.canvas import axes, picture, plain_decades
@@ -223,6 +224,15 @@ def test_labels_are_text(name, tmp_path):
     assert "could not be drawn" not in html
     if name == "$x_$":
         assert "$x_$" in [label.get_text() for label in r.sections[-4].figure.axes[0].get_yticklabels()]
+
+
+def test_a_picture_of_many_names_is_as_wide_as_its_letters_need(tmp_path):
+    r = result()
+    points = np.random.default_rng(0).random((200, 2))
+    r.figure("map", scatter_map(points, [f"a long name {i}" for i in range(200)]), "")
+    html = write_report(r, tmp_path, 1.0, FACTS).read_text()
+    with Image.open(tmp_path / "figures/map.png") as picture:
+        assert picture.width > 1300 and f"max-width: max(100%, 38rem, {picture.width // 2}px)" in html
 
 
 def test_logarithmic_axes_are_labelled_in_plain_numbers(tmp_path):
