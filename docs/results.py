@@ -1,7 +1,6 @@
 """The results table of the README, docs/results.md and the table of docs/speed.md, made from what runs left.
 
     python docs/results.py record NAME RUN [RUN …]    keep the metrics of a run folder as docs/results/NAME.json
-    python docs/results.py show NAME RUN              add pictures and samples from one of its runs, made again
     python docs/results.py write                      make the tables and the page anew from the records
     python docs/results.py check                      say whether they are what the records give
 
@@ -77,19 +76,6 @@ def record(name: str, runs: Sequence[Path], tables: Sequence[str] = (), figures:
         RECORDS.mkdir(exist_ok=True)
         kept |= shown(name, runs[0], tables, figures)
     save(name, kept)
-
-
-def show(name: str, run: Path) -> None:
-    """Add to a record what the report of one of its runs shows: the same command, perhaps of a later revision."""
-    from studies import STUDIES
-
-    (study,) = (one for one in STUDIES if one.record == name)
-    kept = load(name)
-    fact = json.loads((run / "versions.json").read_text(encoding="utf-8"))
-    if shortened(fact["command"]) not in kept["commands"]:
-        raise SystemExit(f"docs/results.py: {run} is no run of {name}.json: its command is {fact['command']}")
-    kept["revisions"] = sorted({*kept["revisions"], fact["revision"]})
-    save(name, kept | shown(name, run, study.tables, study.figures))
 
 
 def save(name: str, kept: Record) -> None:
@@ -180,16 +166,11 @@ def main() -> None:
     kept = todo.add_parser("record", help="keep the metrics of a run")
     kept.add_argument("name")
     kept.add_argument("runs", nargs="+", type=Path)
-    more = todo.add_parser("show", help="add what the report of one of a record's runs shows")
-    more.add_argument("name")
-    more.add_argument("run", type=Path)
     todo.add_parser("write", help="write docs/results.md, and the tables of README.md and docs/speed.md")
     todo.add_parser("check", help="compare them with the records")
     said = parser.parse_args()
     if said.todo == "record":
         record(said.name, said.runs)
-    elif said.todo == "show":
-        show(said.name, said.run)
     elif said.todo == "write":
         write()
     else:

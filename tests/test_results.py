@@ -155,19 +155,6 @@ def test_what_a_report_shows_is_kept_with_the_record(results, tmp_path, monkeypa
     assert "| row | loss |\n| --- | ---: |" in shown and "| DT |\n| --- |" in shown
 
 
-def test_what_a_run_shows_is_added_to_its_record_alone(results, tmp_path, monkeypatch):
-    monkeypatch.setattr(results, "RECORDS", tmp_path / "records")
-    run = write_run(tmp_path / "run", {"atd": {"accuracy": 92.0}}, "python run.py experiment=madlibs seed=0")
-    results.record("madlibs", [run])
-    (run / "tables.json").write_text(json.dumps([{"title": "The king …", "header": ["DT"], "rows": [["a"]]}]))
-    results.show("madlibs", run)
-    kept = results.load("madlibs")
-    assert kept["tables"][0]["rows"] == [["a"]] and kept["rows"] == {"atd": {"accuracy": 92.0}}
-    other = write_run(tmp_path / "other", {}, "python run.py experiment=madlibs seed=7")
-    with pytest.raises(SystemExit, match=r"is no run of madlibs\.json: its command is .*seed=7"):
-        results.show("madlibs", other)
-
-
 def test_a_claim_that_its_control_beats_is_refused(claims):
     here = claims.Cell("atd", ("perplexity",))
     control = claims.Cell("lbl", ("perplexity",), "log-bilinear")
