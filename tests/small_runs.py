@@ -230,7 +230,6 @@ def small_world(data: Path | None = None, cache: Path | str | None = None) -> It
             write_disputed(Path("letters.csv"), Path("disputed.csv"))
             write_submissions(Path("reviewers.csv"), Path("papers.csv"))
             write_later(Path("later.csv"))
-            write_tables(Path("."))
             write_tables(Path("outputs/reproduce/tables"))
         yield here
     finally:
