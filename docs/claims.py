@@ -89,7 +89,7 @@ LINES = [
     perplexities(
         "15,000 blog posts by gender, age and industry, a table with default settings",
         "table_blogs_composed",
-        "the three columns help by 0.9 %, and cost nothing when shuffled; counting gains 1.6 % by them, in part by smoothing",
+        "the three columns help by 0.9 %, and cost nothing when shuffled; counting gains 1.6 %, in part by smoothing",
         TABLE,
     ),
     perplexities(
