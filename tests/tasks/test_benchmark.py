@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 
 import numpy as np
@@ -183,6 +183,23 @@ def test_metrics_hold_the_rows(tmp_path):
 # The guard: quick ratios with generous slack, since other tests run beside it.
 
 
+def of_three(guard):
+    """A busy machine makes a ratio small now and then. A slower program makes it small every time."""
+
+    @wraps(guard)
+    def tried(*given, **named):
+        for left in (2, 1, 0):
+            try:
+                return guard(*given, **named)
+            except AssertionError:
+                if not left:
+                    raise
+        return None
+
+    return tried
+
+
+@of_three
 def test_guard_training_steps(bench, monkeypatch):
     monkeypatch.setattr(quality.Study, "after", lambda study, way, steps=None, rate=None: 1.0)
     monkeypatch.setattr(rivals, "compiled_loss", lambda: None)  # half a minute
@@ -213,27 +230,46 @@ def test_the_shortest_good_training_at_the_best_step_size_counts(bench, monkeypa
     assert not any(way == "slower" for way, _ in tried)
 
 
+def test_a_guard_fails_only_when_it_fails_three_times():
+    tries: list[float] = []
+
+    @of_three
+    def guard(ratios):
+        tries.append(ratios[len(tries)])
+        assert tries[-1] > 0.9
+
+    guard([0.8, 0.8, 1.0])
+    tries.clear()
+    with pytest.raises(AssertionError):
+        guard([0.8, 0.8, 0.8, 1.0])
+
+
+@of_three
 def test_guard_attributes_and_memory(bench):
     assert lm.attributes(bench)["attributes_1m"]["ratio"] < 1.6
     assert memory.exact_v100k(bench)["memory_v100k"]["ratio"] < 0.35
 
 
+@of_three
 def test_guard_ranking(bench):
     assert ranking.against_embedding_bag(bench)["ranking_vs_embedding_bag"]["ratio"] > 1.5
     assert ranking.against_padding(bench)["ranking_vs_padded"]["ratio"] > 2.5
 
 
+@of_three
 def test_guard_neighbours(bench):
     found = neighbours.ranked(bench)
     assert found["neighbours"]["ratio"] > 1 and found["neighbours_1000"]["ratio"] > 1
 
 
+@of_three
 def test_guard_classifier(bench):
     for name, found in classifier.against_sklearn(bench).items():
         assert found["ratio"] > 1.5, name
         assert found["accuracy"] > 40, name  # of 100 authors, in a few steps: the settings are for a thousand
 
 
+@of_three
 def test_guard_generation(bench):
     found = generation.batched(bench)
     assert found["generate_batched"]["ratio"] > 0.9 and found["generate_one_by_one"]["ratio"] > 10
@@ -248,12 +284,14 @@ def test_rivals_draw_from_the_softmax():
         assert (found - weight[0]).abs().sum() < 0.15, way.__name__
 
 
+@of_three
 def test_guard_encoding(bench, monkeypatch):
     monkeypatch.setattr(text, "by_spacy", text.by_tokenizers)  # is slow
     found = text.against_others(bench, "books", text.books(bench)[:1000], 1)
     assert found["vs_expression"] > 0.9 and found["vs_tokenizers"] > 2
 
 
+@of_three
 def test_guard_inference(bench):
     once = replace(bench, rounds=1)  # the ratio is five times what is asked for
     beside_gensim = inference.against_gensim(once)["infer_vs_gensim"]
