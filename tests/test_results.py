@@ -79,6 +79,15 @@ def test_every_experiment_and_every_section_has_a_study(results):
             checked(shlex.split(command.replace("{tables}", "tables")))
 
 
+def test_every_record_was_made_by_the_command_of_its_study(results):
+    """But for where the run lies, the model that it shows, and whom else it tells of it."""
+    for study in importlib.import_module("studies").STUDIES:
+        asked = [shlex.split(command.replace("{tables}", "outputs/reproduce/tables")) for command in study.commands()]
+        made = [shlex.split(command)[2:] for command in results.load(study.record)["commands"]]
+        beside = ("checkpoint=outputs/reproduce/", "logger=")
+        assert asked == [[word for word in words if not word.startswith(beside)] for words in made], study.record
+
+
 @pytest.mark.parametrize("study", experiments(), ids=lambda study: study.record)
 def test_an_experiment_opens_with_its_time_and_with_what_was_found(results, study):
     """Of its comment every number with decimals is in the record or on the page, and its minutes are about those."""
