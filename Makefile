@@ -16,7 +16,7 @@ test: $(VENV)/.installed-test lint
 faults: $(VENV)/.installed-test
 	OMP_NUM_THREADS=1 $(BIN)/python -m tests.faults --write $(ARGS)
 
-# Every table and figure, from the corpora under ATD_DATA: about ten hours. Call it again after a stop, and it goes on.
+# Every table and figure, from the corpora under ATD_DATA: about eight hours of one core. Call it again after a stop, and it goes on.
 reproduce: $(VENV)/.installed-test
 	$(BIN)/python docs/reproduce.py outputs/reproduce $(ARGS)
 

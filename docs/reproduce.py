@@ -4,7 +4,7 @@
 
 FOLDER holds the runs. One that is finished is not run again, and one that was stopped goes on where it was: call the
 same command once more. A study that fails, say because its corpus is missing, is left out with its own message.
-On two cores the whole takes about ten hours.
+On one core the whole takes about eight hours.
 """
 
 from __future__ import annotations
